@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"galley/internal/cms"
+	"galley/internal/config"
+	"galley/internal/httpapi"
+	"galley/internal/service"
+)
+
+var now = time.Now
+
+type appsCommand struct {
+	Create appsCreateCommand `cmd:"" help:"Make an app and print its key, this once."`
+	List   appsListCommand   `cmd:"" help:"List the apps of every workspace."`
+	Revoke appsRevokeCommand `cmd:"" help:"Revoke an app: its keys stop working."`
+}
+
+type appsCreateCommand struct {
+	config.Store
+
+	Name         string   `help:"Name of the app." required:"" placeholder:"NAME"`
+	Workspace    string   `help:"Workspace of the app, by id." xor:"workspace" placeholder:"ID"`
+	NewWorkspace string   `help:"Make a new workspace of this name for the app." xor:"workspace" placeholder:"NAME"`
+	Scopes       []string `help:"What the app may do: read, write, publish, admin." default:"read,write,publish,admin" placeholder:"SCOPES"`
+	JSON         bool     `help:"Print one JSON object." name:"json"`
+}
+
+func (c *appsCreateCommand) Help() string {
+	return `Examples:
+  galley apps create --name Importer
+  galley apps create --name Reader --scopes read --json
+  galley apps create --name Agency --new-workspace "Second customer"`
+}
+
+func (c *appsCreateCommand) Run(t *terminal) error {
+	want := service.OperatorApp{Name: c.Name, NewWorkspace: c.NewWorkspace}
+	for _, s := range c.Scopes {
+		want.Scopes = append(want.Scopes, cms.Scope(strings.TrimSpace(s)))
+	}
+	if c.Workspace != "" {
+		id, ok := cms.ParseID(c.Workspace)
+		if !ok {
+			return fmt.Errorf("--workspace %q is not an id", c.Workspace)
+		}
+		want.WorkspaceID = id
+	}
+	return withService(t, c.Store, func(svc *service.Service) error {
+		made, err := svc.CreateOperatorApp(t.ctx, want)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			enc := json.NewEncoder(t.out)
+			return enc.Encode(httpapi.NewAppWithKey(made.App, made.Key))
+		}
+		t.printf("Made app %s. Its key is not shown again:\n\n  Key        %s\n  App        %s\n  Workspace  %s\n  Scopes     %s\n",
+			made.App.Name, made.Key, made.App.ID, made.App.WorkspaceID, joinScopes(made.App.Scopes))
+		return nil
+	})
+}
+
+func joinScopes(scopes []cms.Scope) string {
+	list := make([]string, len(scopes))
+	for i, s := range scopes {
+		list[i] = string(s)
+	}
+	return strings.Join(list, ",")
+}
+
+type appsListCommand struct{ config.Store }
+
+func (c *appsListCommand) Help() string {
+	return "Example:\n  galley apps list"
+}
+
+func (c *appsListCommand) Run(t *terminal) error {
+	return withService(t, c.Store, func(svc *service.Service) error {
+		workspaces, err := svc.OperatorApps(t.ctx)
+		if err != nil {
+			return err
+		}
+		table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+		_, _ = fmt.Fprintln(table, "WORKSPACE\tAPP\tNAME\tKEY\tSCOPES\tLAST USED")
+		for _, w := range workspaces {
+			for _, a := range w.Apps {
+				used := "never"
+				if a.LastUsedAt != nil {
+					used = a.LastUsedAt.Format(time.DateTime)
+				}
+				_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t…%s\t%s\t%s\n", w.ID, a.ID, a.Name, a.KeyHint, joinScopes(a.Scopes), used)
+			}
+		}
+		return table.Flush()
+	})
+}
+
+type appsRevokeCommand struct {
+	config.Store
+
+	ID string `arg:"" help:"The app's id; 'galley apps list' shows it."`
+}
+
+func (c *appsRevokeCommand) Help() string {
+	return "Example:\n  galley apps revoke 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b"
+}
+
+func (c *appsRevokeCommand) Run(t *terminal) error {
+	id, ok := cms.ParseID(c.ID)
+	if !ok {
+		return fmt.Errorf("%q is not an app's id", c.ID)
+	}
+	return withService(t, c.Store, func(svc *service.Service) error {
+		app, err := svc.RevokeOperatorApp(t.ctx, id)
+		if err == nil {
+			t.printf("Revoked app %s (%s).\n", app.Name, app.ID)
+		}
+		return err
+	})
+}

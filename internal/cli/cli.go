@@ -1,0 +1,217 @@
+// Package cli is the command line. It is the only room where concrete types
+// meet: it opens the store, makes the service and the edge, and runs them.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"galley/internal/cms"
+	"galley/internal/config"
+	"galley/internal/service"
+	"galley/internal/sqlstore"
+)
+
+// Version is the program's version.
+const Version = "0.1.0"
+
+// commands is the tree of commands.
+type commands struct {
+	Config kong.ConfigFlag `help:"YAML file of settings, named as the flags are." env:"GALLEY_CONFIG" placeholder:"FILE"`
+
+	Serve       serveCommand       `cmd:"" help:"Start the service."`
+	Apps        appsCommand        `cmd:"" help:"Make, list and revoke apps, whether or not a server runs."`
+	Migrate     migrateCommand     `cmd:"" help:"Bring the database schema up to date; 'serve' does so too."`
+	Keygen      keygenCommand      `cmd:"" help:"Print a new App key for GALLEY_BOOTSTRAP_KEY."`
+	Openapi     openapiCommand     `cmd:"" help:"Print the interface document."`
+	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running server whether it is ready: exit code 0 if so, 1 if not."`
+	Version     versionCommand     `cmd:"" help:"Print the version."`
+}
+
+// terminal is where a command speaks to people and programs.
+type terminal struct {
+	ctx    context.Context //nolint:containedctx // the context of the one command that runs
+	out    io.Writer
+	err    io.Writer
+	parser *kong.Kong
+}
+
+func (t *terminal) printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(t.out, format, args...) // a closed terminal is nobody to tell
+}
+
+// Run runs one command and returns its exit code.
+func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
+	exit := -1
+	parser, err := kong.New(&commands{},
+		kong.Name("galley"),
+		kong.Description("Galley manages the content of websites over a REST interface.\n\nStart with: galley serve"),
+		kong.Writers(out, errOut),
+		kong.Exit(func(code int) { exit = code }),
+		kong.Configuration(func(io.Reader) (kong.Resolver, error) { return nil, errors.New("read by name") }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
+		kong.UsageOnError(),
+	)
+	if err != nil {
+		panic(err) // the tree of commands itself is wrong
+	}
+	t := &terminal{ctx, out, errOut, parser}
+	if err := withFile(parser, args); err != nil {
+		return t.fail(err)
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	command, err := parser.Parse(args)
+	if exit >= 0 { // help was asked for
+		return exit
+	}
+	if err != nil {
+		_ = t.fail(err)
+		_, _ = fmt.Fprintln(errOut, "Run with --help to see what there is.")
+		return 2
+	}
+	if err := command.Run(t); err != nil {
+		return t.fail(err)
+	}
+	return 0
+}
+
+// withFile makes the settings of a configuration file known to the parser.
+func withFile(parser *kong.Kong, args []string) error {
+	name := os.Getenv("GALLEY_CONFIG")
+	for i, arg := range args {
+		if value, ok := strings.CutPrefix(arg, "--config="); ok {
+			name = value
+		} else if arg == "--config" && i+1 < len(args) {
+			name = args[i+1]
+		}
+	}
+	if name == "" {
+		return nil
+	}
+	file, err := config.LoadFile(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Validate(parser.Model), kong.Resolvers(file).Apply(parser))
+}
+
+func (t *terminal) fail(err error) int {
+	message := err.Error()
+	if e, ok := errors.AsType[*cms.Error](err); ok {
+		message = e.Message
+		for _, d := range e.Details {
+			message += "; " + d.Field + " " + d.Message
+		}
+		if cause := errors.Unwrap(e); cause != nil {
+			message += ": " + cause.Error()
+		}
+	}
+	_, _ = fmt.Fprintln(t.err, "galley: "+message)
+	return 1
+}
+
+// open opens the store and brings its schema up to date.
+func open(ctx context.Context, c config.Store, observe sqlstore.Observe) (*sqlstore.Store, error) {
+	store, err := openStore(c, observe)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := store.Migrate(ctx); err != nil {
+		return nil, errors.Join(explain(c, err), store.Close())
+	}
+	return store, nil
+}
+
+func openStore(c config.Store, observe sqlstore.Observe) (*sqlstore.Store, error) {
+	if c.DatabaseURL != "" {
+		return sqlstore.OpenPostgres(c.DatabaseURL, observe)
+	}
+	return sqlstore.OpenSQLite(c.Data, observe)
+}
+
+func explain(c config.Store, err error) error {
+	if cms.CodeOf(err) == cms.CodeUnavailable && c.DatabaseURL != "" {
+		return fmt.Errorf("the database does not answer: check --database-url and that PostgreSQL runs (%w)", errors.Unwrap(err))
+	}
+	return err
+}
+
+// newLog writes text to a terminal and JSON anywhere else.
+func newLog(out io.Writer, level string) *slog.Logger {
+	var options slog.HandlerOptions
+	var least slog.Level
+	if err := least.UnmarshalText([]byte(level)); err == nil {
+		options.Level = least
+	}
+	if file, ok := out.(*os.File); ok {
+		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			return slog.New(slog.NewTextHandler(out, &options))
+		}
+	}
+	return slog.New(slog.NewJSONHandler(out, &options))
+}
+
+type versionCommand struct{}
+
+func (versionCommand) Run(t *terminal) error {
+	commit := ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				commit = " (" + s.Value + ")"
+			}
+		}
+	}
+	t.printf("galley %s%s\n", Version, commit)
+	return nil
+}
+
+type keygenCommand struct{}
+
+func (keygenCommand) Run(t *terminal) error {
+	t.printf("%s\n", cms.NewAppKey())
+	return nil
+}
+
+type migrateCommand struct{ config.Store }
+
+func (c *migrateCommand) Help() string {
+	return "Examples:\n  galley migrate --data ./galley-data\n  galley migrate --database-url postgres://galley@localhost/galley"
+}
+
+func (c *migrateCommand) Run(t *terminal) error {
+	store, err := openStore(c.Store, nil)
+	if err != nil {
+		return err
+	}
+	versions, err := store.Migrate(t.ctx)
+	if err != nil {
+		return errors.Join(explain(c.Store, err), store.Close())
+	}
+	if len(versions) == 0 {
+		t.printf("The schema is up to date.\n")
+	}
+	for _, v := range versions {
+		t.printf("Applied schema version %d.\n", v)
+	}
+	return store.Close()
+}
+
+// withService runs a command's work on the store that it names.
+func withService(t *terminal, c config.Store, work func(*service.Service) error) error {
+	store, err := open(t.ctx, c, nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(work(service.New(store, now)), store.Close())
+}

@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"galley/internal/cms"
+	"galley/internal/config"
+	"galley/internal/httpapi"
+	"galley/internal/server"
+	"galley/internal/service"
+	"galley/internal/sqlstore"
+)
+
+type serveCommand struct{ config.Server }
+
+func (c *serveCommand) Help() string {
+	return `Examples:
+  galley serve
+  galley serve --addr 0.0.0.0:80 --data /var/lib/galley
+  galley serve --database-url postgres://galley:secret@db.internal/galley
+  galley serve --config /etc/galley.yaml`
+}
+
+func (c *serveCommand) Run(t *terminal) error {
+	bootstrap, err := readBootstrap(c.Server)
+	if err != nil {
+		return err
+	}
+	log := newLog(t.err, c.LogLevel)
+	if unknown := config.UnknownVariables(t.parser.Model, os.Environ()); len(unknown) > 0 {
+		log.Warn("variables that are no settings are ignored", "variables", strings.Join(unknown, ", "))
+	}
+
+	// The port comes first: a second server on it must not touch the store.
+	listener, err := server.Listen(t.ctx, c.Addr)
+	if err != nil {
+		return err
+	}
+	registry := prometheus.NewRegistry()
+	store, err := open(t.ctx, c.Store, observeStore(registry))
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	for name, pool := range store.Pools() {
+		registry.MustRegister(collectors.NewDBStatsCollector(pool, name))
+	}
+	svc := service.New(store, now)
+	first, err := svc.FirstStart(t.ctx, bootstrap)
+	if err != nil {
+		return errors.Join(err, listener.Close(), store.Close())
+	}
+
+	address := "http://" + listener.Addr().String()
+	if first != nil {
+		c.welcome(t, *first, address)
+	}
+	t.printf("Galley %s listens on %s (reference: %s/docs)\n", Version, address, address)
+	log.Info("listening", "address", address)
+	srv := server.New(log, c.jobs(svc, log)...)
+	err = srv.Run(t.ctx, listener, c.handler(svc, store, srv, registry, log))
+	return errors.Join(err, store.Close())
+}
+
+func readBootstrap(c config.Server) (service.Bootstrap, error) {
+	var b service.Bootstrap
+	if c.BootstrapKey != "" {
+		key, ok := cms.ParseAppKey(c.BootstrapKey)
+		if !ok {
+			return b, errors.New("GALLEY_BOOTSTRAP_KEY is not an App key: its form or checksum is wrong, 'galley keygen' prints a good one")
+		}
+		b.Key = key
+	}
+	if c.BootstrapWorkspaceID != "" {
+		id, ok := cms.ParseID(c.BootstrapWorkspaceID)
+		if !ok || id == cms.NoID {
+			return b, errors.New("GALLEY_BOOTSTRAP_WORKSPACE_ID is not an id: it must be a UUID")
+		}
+		b.WorkspaceID = id
+	}
+	return b, nil
+}
+
+// welcome tells a new user what first start made, and what to do next.
+func (c *serveCommand) welcome(t *terminal, first service.NewApp, address string) {
+	if c.BootstrapKey != "" {
+		t.printf("First start: made workspace %s and an app with the key given.\n", first.App.WorkspaceID)
+		return
+	}
+	t.printf(`First start: made a workspace and an App key, which is not shown again.
+
+  Key        %s
+  Workspace  %s
+
+Try it:
+
+  curl -H 'x-api-key: %s' -H 'content-type: application/json' -d '{"name": "My site"}' %s/v2/sites
+
+`, first.Key, first.App.WorkspaceID, first.Key, address)
+}
+
+func (c *serveCommand) handler(svc *service.Service, store *sqlstore.Store, srv *server.Server, registry *prometheus.Registry, log *slog.Logger) http.Handler {
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return httpapi.New(httpapi.Options{
+		Service: svc, Log: log, Registry: registry, Version: Version,
+		AppRate: c.AppRate, SiteRate: c.SiteRate, AuthRate: c.AuthRate,
+		Ready: func(ctx context.Context) error {
+			if err := srv.Ready(); err != nil {
+				return err
+			}
+			return store.Ping(ctx)
+		},
+	})
+}
+
+func (c *serveCommand) jobs(svc *service.Service, log *slog.Logger) []server.Job {
+	return []server.Job{
+		{Name: "save when apps were used", Every: time.Minute, Run: svc.SaveUsage, AtStop: true},
+		{Name: "purge deleted sites", Every: time.Hour, Run: func(ctx context.Context) error {
+			n, err := svc.PurgeSites(ctx, c.SiteRetention)
+			if n > 0 {
+				log.Info("purged deleted sites", "sites", n)
+			}
+			return err
+		}},
+	}
+}
+
+func observeStore(registry *prometheus.Registry) sqlstore.Observe {
+	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "galley_store_duration_seconds", Help: "How long the store took, by use: view reads, tx writes.",
+		Buckets: prometheus.ExponentialBuckets(0.00005, 3, 12),
+	}, []string{"use"})
+	registry.MustRegister(duration)
+	return func(use string, took time.Duration) { duration.WithLabelValues(use).Observe(took.Seconds()) }
+}
+
+type openapiCommand struct{}
+
+func (openapiCommand) Run(t *terminal) error {
+	t.printf("%s", httpapi.Document(Version))
+	return nil
+}
+
+type healthcheckCommand struct {
+	Addr string `help:"Address that the server listens on." default:"127.0.0.1:8080" env:"GALLEY_ADDR" placeholder:"HOST:PORT"`
+}
+
+func (c *healthcheckCommand) Help() string {
+	return "Example:\n  galley healthcheck --addr 127.0.0.1:8080"
+}
+
+const healthcheckTimeout = 5 * time.Second
+
+func (c *healthcheckCommand) Run(t *terminal) error {
+	ctx, cancel := context.WithTimeout(t.ctx, healthcheckTimeout)
+	defer cancel()
+	addr := c.Addr
+	if host, port, ok := strings.Cut(addr, ":"); ok && (host == "" || host == "0.0.0.0") {
+		addr = "127.0.0.1:" + port
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("no server answers on %s: %w", addr, err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("the server on %s is not ready (status %d)", addr, resp.StatusCode)
+	}
+	t.printf("ready\n")
+	return nil
+}

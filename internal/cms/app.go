@@ -1,0 +1,156 @@
+package cms
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Scope is a right that an app has throughout its sites.
+type Scope string
+
+// The scopes. Admin covers apps, the workspace and the audit trail.
+const (
+	ScopeRead    Scope = "read"
+	ScopeWrite   Scope = "write"
+	ScopePublish Scope = "publish"
+	ScopeAdmin   Scope = "admin"
+)
+
+// Scopes lists every scope, in the order in which they are answered.
+var Scopes = []Scope{ScopeRead, ScopeWrite, ScopePublish, ScopeAdmin}
+
+// MaxAppSites is the largest number of sites that an app can be restricted to.
+const MaxAppSites = 1000
+
+// Workspace owns sites and apps; nothing is shared between workspaces.
+type Workspace struct {
+	ID        ID
+	Name      string
+	CreatedAt time.Time
+}
+
+// App is a program that uses the interface with a key of its own.
+type App struct {
+	ID          ID
+	WorkspaceID ID
+	Name        string
+	Description *string
+	KeyHint     string
+	Scopes      []Scope
+	SiteIDs     []ID // nil: every site of the workspace
+	CreatedAt   time.Time
+	LastUsedAt  *time.Time
+	ExpiresAt   *time.Time
+	DeletedAt   *time.Time
+}
+
+// Has tells whether the app has a scope.
+func (a App) Has(s Scope) bool { return slices.Contains(a.Scopes, s) }
+
+// Reaches tells whether the app may touch a site of its workspace.
+func (a App) Reaches(siteID ID) bool {
+	return a.SiteIDs == nil || slices.Contains(a.SiteIDs, siteID)
+}
+
+// Covers tells whether the app has every right that another one has, so that
+// it may make, change or end it.
+func (a App) Covers(o App) bool {
+	for _, s := range o.Scopes {
+		if !a.Has(s) {
+			return false
+		}
+	}
+	if a.SiteIDs == nil {
+		return true
+	}
+	return o.SiteIDs != nil && !slices.ContainsFunc(o.SiteIDs, func(id ID) bool { return !a.Reaches(id) })
+}
+
+// AppPatch changes an app, and is what one is created from.
+type AppPatch struct {
+	Name        Opt[string]
+	Description Opt[*string]
+	Scopes      Opt[[]Scope]
+	SiteIDs     Opt[[]ID]
+	ExpiresAt   Opt[*time.Time]
+}
+
+// Clean normalizes the values and notes what is wrong with them.
+func (c *AppPatch) Clean(p *Problems, now time.Time) {
+	check(p, "name", c.Name, checkName)
+	cleanPtr(p, "description", &c.Description, textRule)
+	check(p, "scopes", c.Scopes, checkScopes)
+	check(p, "siteIds", c.SiteIDs, checkSiteIDs)
+	check(p, "expiresAt", c.ExpiresAt, func(t *time.Time) error {
+		if t != nil && !t.After(now) {
+			return errors.New("must be in the future")
+		}
+		return nil
+	})
+	if c.Scopes.Set {
+		c.Scopes.Value = SortScopes(c.Scopes.Value)
+	}
+	if c.SiteIDs.Set && c.SiteIDs.Value != nil {
+		c.SiteIDs.Value = sortIDs(c.SiteIDs.Value)
+	}
+}
+
+// CleanNew is Clean for a new app.
+func (c *AppPatch) CleanNew(p *Problems, now time.Time) {
+	required(p, "name", c.Name)
+	c.Clean(p, now)
+}
+
+// Apply returns the app as the patch leaves it.
+func (c AppPatch) Apply(a App) App {
+	c.Name.ApplyTo(&a.Name)
+	c.Description.ApplyTo(&a.Description)
+	c.Scopes.ApplyTo(&a.Scopes)
+	c.SiteIDs.ApplyTo(&a.SiteIDs)
+	c.ExpiresAt.ApplyTo(&a.ExpiresAt)
+	return a
+}
+
+func checkScopes(scopes []Scope) error {
+	if len(scopes) == 0 {
+		return errors.New("must have at least one scope")
+	}
+	for _, s := range scopes {
+		if err := oneOf(Scopes)(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkSiteIDs(ids []ID) error {
+	if ids != nil && len(ids) == 0 {
+		return errors.New("must name at least one site, or be null for all")
+	}
+	if len(ids) > MaxAppSites {
+		return errors.New("must name at most 1,000 sites")
+	}
+	return nil
+}
+
+// SortScopes drops doubles and brings scopes into their usual order.
+func SortScopes(scopes []Scope) []Scope {
+	var sorted []Scope
+	for _, s := range Scopes {
+		if slices.Contains(scopes, s) {
+			sorted = append(sorted, s)
+		}
+	}
+	return sorted
+}
+
+func sortIDs(ids []ID) []ID {
+	ids = slices.Clone(ids)
+	slices.SortFunc(ids, CompareIDs)
+	return slices.Compact(ids)
+}
+
+// CompareIDs orders ids as the store does.
+func CompareIDs(a, b ID) int { return strings.Compare(string(a[:]), string(b[:])) }

@@ -1,0 +1,36 @@
+package cms
+
+import (
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// ID names a resource. New resources get a UUIDv7, so the order of ids is the
+// order of creation; site keys are random UUIDv4.
+type ID = uuid.UUID
+
+// NoID is the id that no resource has.
+var NoID = uuid.Nil
+
+// NewID returns an id for a new resource.
+func NewID() ID { return uuid.Must(uuid.NewV7()) }
+
+// ParseID reads the canonical form of an id: 36 characters, either letter
+// case. The other forms that the UUID library takes (braces, urn:, no dashes)
+// are not ids here.
+func ParseID(s string) (ID, bool) {
+	if len(s) != 36 {
+		return NoID, false
+	}
+	id, err := uuid.Parse(s)
+	return id, err == nil
+}
+
+// parseExactID reads an id in lower case only, as keys are written.
+func parseExactID(s string) (ID, bool) {
+	if strings.ToLower(s) != s {
+		return NoID, false
+	}
+	return ParseID(s)
+}

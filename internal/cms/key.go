@@ -1,0 +1,77 @@
+package cms
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"hash/crc32"
+	"math/big"
+	"regexp"
+	"strings"
+)
+
+const (
+	keyPrefix     = "sk_"
+	keyBodyLen    = 43 // base62 digits of 32 bytes
+	keyCheckLen   = 6  // base62 digits of a CRC-32
+	base62        = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	keyHintLength = 4
+)
+
+var keyForm = regexp.MustCompile(`^sk_[0-9A-Za-z]{49}$`)
+
+// AppKey is the secret of an app. It is shown once and stored as a hash.
+type AppKey string
+
+// KeyHash is what the store keeps of an App key. The key has 256 random bits,
+// so a plain hash is as safe as a slow one.
+type KeyHash [sha256.Size]byte
+
+// NewAppKey returns a new random key.
+func NewAppKey() AppKey {
+	var secret [32]byte
+	_, _ = rand.Read(secret[:]) // never fails: the runtime aborts instead
+	body := base62Digits(new(big.Int).SetBytes(secret[:]), keyBodyLen)
+	return AppKey(keyPrefix + body + keyChecksum(body))
+}
+
+// ParseAppKey reads a key and checks its checksum, so that a typo never costs
+// a look into the store.
+func ParseAppKey(s string) (AppKey, bool) {
+	if !keyForm.MatchString(s) {
+		return "", false
+	}
+	body := s[len(keyPrefix) : len(keyPrefix)+keyBodyLen]
+	return AppKey(s), keyChecksum(body) == s[len(keyPrefix)+keyBodyLen:]
+}
+
+// ParseSiteKey reads a site's public key, in the form in which it was given
+// out and no other.
+func ParseSiteKey(s string) (ID, bool) {
+	id, ok := parseExactID(s)
+	return id, ok && id != NoID
+}
+
+// Hash is what the store keeps.
+func (k AppKey) Hash() KeyHash { return sha256.Sum256([]byte(k)) }
+
+// Hint is the part of the key that helps a person to tell keys apart.
+func (k AppKey) Hint() string { return string(k[len(k)-keyHintLength:]) }
+
+func keyChecksum(body string) string {
+	sum := crc32.ChecksumIEEE([]byte(keyPrefix + body))
+	return base62Digits(new(big.Int).SetUint64(uint64(sum)), keyCheckLen)
+}
+
+func base62Digits(n *big.Int, length int) string {
+	digits := n.Text(62) // the library's alphabet has the lower case first
+	digits = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z':
+			return r - 'a' + 'A'
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return r
+	}, digits)
+	return strings.Repeat(base62[:1], length-len(digits)) + digits
+}

@@ -1,0 +1,32 @@
+package cms
+
+// Limits of a list request.
+const (
+	DefaultLimit = 20
+	MaxLimit     = 100
+)
+
+// ListQuery asks for one page of a list ordered by id, oldest first.
+type ListQuery struct {
+	After ID // the cursor: NoID starts at the beginning
+	Limit int
+}
+
+// List is one page of a list.
+type List[T any] struct {
+	Items   []T
+	HasMore bool
+}
+
+// CutList makes a list from a query that asked the store for one item more
+// than the limit.
+func CutList[T any](items []T, limit int) List[T] {
+	if len(items) > limit {
+		return List[T]{items[:limit], true}
+	}
+	return List[T]{items, false}
+}
+
+// ErrCursor answers every cursor that is not an item of the list, deleted or
+// not, whatever the reason.
+var ErrCursor = BadField("startingAfter", "must be the id of an item of this list")

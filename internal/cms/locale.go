@@ -1,0 +1,160 @@
+package cms
+
+import (
+	"errors"
+	"regexp"
+	"time"
+
+	"golang.org/x/text/language"
+)
+
+// Locale is a language, optionally of a region, that a site speaks.
+type Locale struct {
+	ID         ID
+	SiteID     ID
+	Code       string
+	Domain     *string
+	PathPrefix *string
+	CreatedAt  time.Time
+	DeletedAt  *time.Time
+}
+
+// EffectivePrefix is the path prefix that the locale's addresses begin with.
+func (l Locale) EffectivePrefix() string {
+	if l.PathPrefix != nil {
+		return *l.PathPrefix
+	}
+	return l.Code
+}
+
+var (
+	localeForm = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z]{2})?$`)
+	errLocale  = errors.New("must be a language code, optionally with a region, such as en or en-US")
+)
+
+// LocaleCodeForm tells whether s has the form of a locale code, existing or
+// not.
+func LocaleCodeForm(s string) bool { return localeForm.MatchString(s) }
+
+// ParseLocaleCode reads a locale code in any letter case and returns its
+// canonical form.
+func ParseLocaleCode(s string) (string, error) {
+	if !LocaleCodeForm(s) {
+		return "", errLocale
+	}
+	tag, err := language.Raw.Parse(s)
+	if err != nil {
+		return "", errLocale
+	}
+	base, _, region := tag.Raw()
+	if base.String() == "und" || (len(s) > 3 && !region.IsCountry()) {
+		return "", errLocale
+	}
+	return tag.String(), nil
+}
+
+// NewLocale is what a locale is created from.
+type NewLocale struct {
+	SiteID     Opt[ID]
+	Code       Opt[string]
+	Domain     Opt[*string]
+	PathPrefix Opt[*string]
+}
+
+// Clean normalizes the values and notes what is wrong with them.
+func (n *NewLocale) Clean(p *Problems) {
+	required(p, "siteId", n.SiteID)
+	required(p, "locale", n.Code)
+	patch := LocalePatch{n.Code, n.Domain, n.PathPrefix}
+	patch.Clean(p)
+	n.Code, n.Domain, n.PathPrefix = patch.Code, patch.Domain, patch.PathPrefix
+}
+
+// LocalePatch changes a locale.
+type LocalePatch struct {
+	Code       Opt[string]
+	Domain     Opt[*string]
+	PathPrefix Opt[*string]
+}
+
+// Clean normalizes the values and notes what is wrong with them.
+func (c *LocalePatch) Clean(p *Problems) {
+	clean(p, "locale", &c.Code, ParseLocaleCode)
+	cleanPtr(p, "domain", &c.Domain, ParseOrigin)
+	cleanPtr(p, "pathPrefix", &c.PathPrefix, ParsePathPrefix)
+}
+
+// Apply returns the locale as the patch leaves it.
+func (c LocalePatch) Apply(l Locale) Locale {
+	c.Code.ApplyTo(&l.Code)
+	c.Domain.ApplyTo(&l.Domain)
+	c.PathPrefix.ApplyTo(&l.PathPrefix)
+	return l
+}
+
+// Locales are all locales of one site, deleted ones included, oldest first.
+type Locales []Locale
+
+// ByID finds a locale, deleted or not.
+func (ls Locales) ByID(id ID) (Locale, bool) {
+	for _, l := range ls {
+		if l.ID == id {
+			return l, true
+		}
+	}
+	return Locale{}, false
+}
+
+// ByCode finds the locale that holds a canonical code now.
+func (ls Locales) ByCode(code string) (Locale, bool) {
+	for _, l := range ls {
+		if l.Code == code && l.DeletedAt == nil {
+			return l, true
+		}
+	}
+	return Locale{}, false
+}
+
+// DeletedByCode finds the locale with this code that was deleted last.
+func (ls Locales) DeletedByCode(code string) (Locale, bool) {
+	var found Locale
+	for _, l := range ls {
+		if l.Code == code && l.DeletedAt != nil && (found.DeletedAt == nil || !l.DeletedAt.Before(*found.DeletedAt)) {
+			found = l
+		}
+	}
+	return found, found.DeletedAt != nil
+}
+
+// Find looks a locale up by id or by code in any letter case; deleted ones
+// are not found.
+func (ls Locales) Find(idOrCode string) (Locale, bool) {
+	if id, ok := ParseID(idOrCode); ok {
+		l, ok := ls.ByID(id)
+		return l, ok && l.DeletedAt == nil
+	}
+	code, err := ParseLocaleCode(idOrCode)
+	if err != nil {
+		return Locale{}, false
+	}
+	return ls.ByCode(code)
+}
+
+// CheckUnique refuses a locale whose code, domain or effective path prefix
+// another locale of the site holds.
+func (ls Locales) CheckUnique(l Locale) error {
+	for _, o := range ls {
+		if o.ID == l.ID || o.DeletedAt != nil {
+			continue
+		}
+		switch {
+		case o.Code == l.Code:
+			return Conflict("A locale with this code already exists")
+		case l.Domain != nil && equalPtr(o.Domain, l.Domain):
+			return Conflict("A locale with this domain already exists")
+		case o.EffectivePrefix() == l.EffectivePrefix():
+			return Conflict("A locale with this path prefix already exists")
+		}
+	}
+	return nil
+}

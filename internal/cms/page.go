@@ -1,0 +1,282 @@
+package cms
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Version is one of the two versions of a site's pages.
+type Version int8
+
+// Editors change the draft; a publish makes the live version from it.
+const (
+	Draft Version = 0
+	Live  Version = 1
+)
+
+// Frequency tells search engines how often a page changes.
+type Frequency string
+
+// Frequencies lists the values there are.
+var Frequencies = []Frequency{"always", "hourly", "daily", "weekly", "monthly", "yearly", "never"}
+
+// Values are the fields of a page that a locale can override.
+type Values struct {
+	Pathname                  string
+	Title                     *string
+	Description               *string
+	CanonicalURL              *string
+	SocialImageURL            *string
+	SitemapPriority           *float64
+	SitemapFrequency          *Frequency
+	IsOnline                  bool
+	ExcludedFromSearchEngines *bool
+}
+
+// Page is a page in one version, with its values in every locale.
+type Page struct {
+	ID      ID
+	SiteID  ID
+	Version Version
+	Name    *string // as given; PageRow.DisplayName tells what stands in for it
+	Values          // in the default locale
+	// Localizations are the locales that override something, by locale id;
+	// those of deleted locales stay, hidden.
+	Localizations map[ID]Localization
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+	PublishedAt   *time.Time
+	DeletedAt     *time.Time
+}
+
+// Localization is a page in a locale other than the default: every value as
+// it stands there, and which of them are the locale's own. The others are
+// inherited. An own value may be null, which is why a null alone can't stand
+// for inheritance.
+type Localization struct {
+	Own FieldSet
+	Values
+}
+
+// PageRow is a page as one locale of one version shows it: the shape in which
+// pages are stored and listed.
+type PageRow struct {
+	ID          ID
+	SiteID      ID
+	Version     Version
+	LocaleID    ID // NoID: the default locale, whichever that is
+	Own         FieldSet
+	Name        *string
+	Values      Values
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+	PublishedAt *time.Time
+	DeletedAt   *time.Time
+}
+
+// DisplayName is the name given, or else the title, or else the last segment
+// of the pathname.
+func (r PageRow) DisplayName() string {
+	switch {
+	case r.Name != nil:
+		return *r.Name
+	case r.Values.Title != nil && strings.TrimSpace(*r.Values.Title) != "":
+		return *r.Values.Title
+	}
+	return LastSegment(r.Values.Pathname)
+}
+
+// Rows are all rows of a page, the default one first.
+func (p Page) Rows() []PageRow {
+	rows := []PageRow{p.row(NoID, Localization{AllFields, p.Values})}
+	for _, id := range slices.SortedFunc(maps.Keys(p.Localizations), CompareIDs) {
+		rows = append(rows, p.row(id, p.Localizations[id]))
+	}
+	return rows
+}
+
+// In returns the page as a locale shows it. NoID is the default locale.
+func (p Page) In(localeID ID) PageRow {
+	if l, ok := p.Localizations[localeID]; ok {
+		return p.row(localeID, l)
+	}
+	return p.row(NoID, Localization{AllFields, p.Values})
+}
+
+func (p Page) row(localeID ID, l Localization) PageRow {
+	return PageRow{
+		ID: p.ID, SiteID: p.SiteID, Version: p.Version, LocaleID: localeID, Own: l.Own,
+		Name: p.Name, Values: l.Values,
+		CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, PublishedAt: p.PublishedAt, DeletedAt: p.DeletedAt,
+	}
+}
+
+// PageFromRows puts a page together again.
+func PageFromRows(rows []PageRow) Page {
+	var p Page
+	locs := map[ID]Localization{}
+	for _, r := range rows {
+		if r.LocaleID != NoID {
+			locs[r.LocaleID] = Localization{r.Own, r.Values}
+			continue
+		}
+		p = Page{
+			ID: r.ID, SiteID: r.SiteID, Version: r.Version, Name: r.Name, Values: r.Values,
+			CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, PublishedAt: r.PublishedAt, DeletedAt: r.DeletedAt,
+		}
+	}
+	p.Localizations = locs
+	return p
+}
+
+// Clone returns a page whose localizations can be changed apart.
+func (p Page) Clone() Page {
+	p.Localizations = maps.Clone(p.Localizations)
+	if p.Localizations == nil {
+		p.Localizations = map[ID]Localization{}
+	}
+	return p
+}
+
+// SameContent tells whether two states of a page hold the same values.
+func (p Page) SameContent(o Page) bool {
+	if !equalPtr(p.Name, o.Name) || p.Values.Diff(o.Values) != 0 || len(p.Localizations) != len(o.Localizations) {
+		return false
+	}
+	for id, l := range p.Localizations {
+		ol, ok := o.Localizations[id]
+		if !ok || l.Own != ol.Own || l.Diff(ol.Values) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// inherit brings the inherited values of every localization up to date, and
+// drops those that override nothing.
+func (p *Page) inherit() {
+	for id, l := range p.Localizations {
+		if l.Own == 0 {
+			delete(p.Localizations, id)
+			continue
+		}
+		l.CopyFrom(p.Values, AllFields&^l.Own)
+		p.Localizations[id] = l
+	}
+}
+
+// Delocalize drops what a locale overrides.
+func (p Page) Delocalize(localeID ID) Page {
+	p = p.Clone()
+	delete(p.Localizations, localeID)
+	return p
+}
+
+// Rebase makes another locale the default one while every locale, the old
+// default included, goes on showing what it showed: values that would change
+// by inheritance become the locale's own. locales are all others of the site,
+// deleted ones too.
+func (p Page) Rebase(oldDefault, newDefault ID, locales []ID) Page {
+	l, ok := p.Localizations[newDefault]
+	if !ok {
+		return p
+	}
+	moved := l.Diff(p.Values)
+	before := p
+	p = p.Clone()
+	delete(p.Localizations, newDefault)
+	p.Values = l.Values
+	for _, id := range locales {
+		if id == newDefault {
+			continue
+		}
+		seen, ok := before.Localizations[id]
+		if !ok {
+			seen = Localization{Values: before.Values}
+		}
+		if id == oldDefault {
+			seen = Localization{Values: before.Values}
+		}
+		seen.Own |= moved
+		p.Localizations[id] = seen
+	}
+	p.inherit()
+	return p
+}
+
+// PageSort is the order of a page list.
+type PageSort string
+
+// The orders of a page list.
+const (
+	SortPath        PageSort = "path"
+	SortTitle       PageSort = "title"
+	SortDescription PageSort = "description"
+	SortCreatedAt   PageSort = "createdAt"
+	SortUpdatedAt   PageSort = "updatedAt"
+)
+
+// PageSorts lists the values there are.
+var PageSorts = []PageSort{SortPath, SortTitle, SortDescription, SortCreatedAt, SortUpdatedAt}
+
+// SortKey is a value to order by: text by code point, or a time. Only one of
+// the two is in use for a given order.
+type SortKey struct {
+	Text string
+	At   time.Time
+}
+
+// PagePosition is a place in a page list: right after the item that had this
+// key and id.
+type PagePosition struct {
+	Key SortKey
+	ID  ID
+}
+
+// NullableSort turns text that may be null into text that never is, nulls
+// last.
+func NullableSort(s *string) string {
+	if s == nil {
+		return "~"
+	}
+	return "=" + *s
+}
+
+// Position is where a row stands in a list of the given order.
+func (r PageRow) Position(sort PageSort) PagePosition {
+	var key SortKey
+	switch sort {
+	case SortTitle:
+		key.Text = NullableSort(r.Values.Title)
+	case SortDescription:
+		key.Text = NullableSort(r.Values.Description)
+	case SortCreatedAt:
+		key.At = r.CreatedAt
+	case SortUpdatedAt:
+		key.At = r.UpdatedAt
+	default:
+		key.Text = r.Values.Pathname
+	}
+	return PagePosition{key, r.ID}
+}
+
+// Compare orders two positions, first to last in ascending order.
+func (a PagePosition) Compare(b PagePosition) int {
+	return cmp.Or(strings.Compare(a.Key.Text, b.Key.Text), a.Key.At.Compare(b.Key.At), CompareIDs(a.ID, b.ID))
+}
+
+// PageQuery asks for one page of a page list.
+type PageQuery struct {
+	SiteID         ID
+	Version        Version
+	LocaleID       ID // NoID: the default locale
+	PathPrefix     string
+	Sort           PageSort
+	Descending     bool
+	IncludeOffline bool
+	After          *PagePosition
+	Limit          int
+}

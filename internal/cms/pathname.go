@@ -1,0 +1,128 @@
+package cms
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// MaxPathname is the longest pathname, in bytes, as stored.
+const MaxPathname = 2048
+
+// ParsePathname reads a pathname as a request body writes it: a missing
+// leading slash is added, a trailing one dropped, percent escapes are decoded
+// and the result is in NFC.
+func ParsePathname(s string) (string, error) {
+	if s == "" {
+		return "", errors.New("must not be empty")
+	}
+	// Decoding happens segment by segment, so that an escaped slash can't
+	// become a separator.
+	segments := strings.Split(s, "/")
+	for i, segment := range segments {
+		if strings.ContainsAny(segment, "?#") {
+			return "", errors.New("must not have a query or fragment")
+		}
+		decoded, err := url.PathUnescape(segment)
+		if err != nil {
+			return "", errors.New("has a broken percent escape")
+		}
+		if strings.Contains(decoded, "/") {
+			return "", errors.New("must not have an escaped slash")
+		}
+		segments[i] = decoded
+	}
+	return CanonicalPathname(strings.Join(segments, "/"))
+}
+
+// CanonicalPathname reads a pathname that is already percent-decoded, as the
+// path of a request is.
+func CanonicalPathname(s string) (string, error) {
+	if len(s) > 4*MaxPathname { // NFC shortens, but never by this much
+		return "", errTooLong
+	}
+	if !utf8.ValidString(s) {
+		return "", errors.New("must be valid UTF-8")
+	}
+	s = "/" + strings.TrimPrefix(norm.NFC.String(s), "/")
+	if s == "/" {
+		return s, nil
+	}
+	s = strings.TrimSuffix(s, "/")
+	if len(s) > MaxPathname {
+		return "", errTooLong
+	}
+	for segment := range strings.SplitSeq(s[1:], "/") {
+		if err := checkSegment(segment); err != nil {
+			return "", err
+		}
+	}
+	return s, nil
+}
+
+var errTooLong = errors.New("must be at most 2,048 bytes")
+
+// checkSegment holds for one segment of a pathname, decoded and in NFC.
+func checkSegment(segment string) error {
+	switch segment {
+	case "":
+		return errors.New("must not have an empty segment")
+	case ".", "..":
+		return errors.New("must not have a . or .. segment")
+	}
+	if strings.ContainsAny(segment, "?#") {
+		return errors.New("must not have a query or fragment")
+	}
+	if strings.Contains(segment, `\`) {
+		return errors.New("must not have a backslash")
+	}
+	if strings.ContainsFunc(segment, unicode.IsControl) {
+		return errors.New("must not have a control character")
+	}
+	return nil
+}
+
+// RawPathname reads a pathname in another system's form, as routes with
+// skipValidation have it: kept letter for letter.
+func RawPathname(s string) (string, error) {
+	switch {
+	case s == "":
+		return "", errors.New("must not be empty")
+	case len(s) > MaxPathname:
+		return "", errTooLong
+	case !utf8.ValidString(s):
+		return "", errors.New("must be valid UTF-8")
+	case strings.ContainsFunc(s, unicode.IsControl):
+		return "", errors.New("must not have a control character")
+	}
+	return s, nil
+}
+
+// ParsePathPrefix reads a locale's path prefix: one segment, or "" for the
+// root.
+func ParsePathPrefix(s string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	if strings.Contains(s, "/") {
+		return "", errors.New("must be one segment, without a slash")
+	}
+	path, err := ParsePathname(s)
+	if err != nil {
+		return "", err
+	}
+	return path[1:], nil
+}
+
+// LastSegment is the part of a pathname after its last slash; the home page's
+// is the slash itself.
+func LastSegment(pathname string) string {
+	if pathname == "/" {
+		return pathname
+	}
+	return pathname[strings.LastIndexByte(pathname, '/')+1:]
+}

@@ -1,0 +1,42 @@
+package cms
+
+import "time"
+
+// Route is a pathname of a site that another system serves.
+type Route struct {
+	ID        ID
+	SiteID    ID
+	Pathname  string
+	CreatedAt time.Time
+	DeletedAt *time.Time
+}
+
+// NewRoute is what a route is created from.
+type NewRoute struct {
+	SiteID   Opt[ID]
+	Pathname Opt[string]
+}
+
+// Clean normalizes the values and notes what is wrong with them. With raw the
+// pathname may be of another system's form.
+func (n *NewRoute) Clean(p *Problems, raw bool) {
+	required(p, "siteId", n.SiteID)
+	required(p, "pathname", n.Pathname)
+	patch := RoutePatch{n.Pathname}
+	patch.Clean(p, raw)
+	n.Pathname = patch.Pathname
+}
+
+// RoutePatch changes a route.
+type RoutePatch struct {
+	Pathname Opt[string]
+}
+
+// Clean normalizes the values and notes what is wrong with them.
+func (c *RoutePatch) Clean(p *Problems, raw bool) {
+	parse := ParsePathname
+	if raw {
+		parse = RawPathname
+	}
+	clean(p, "pathname", &c.Pathname, parse)
+}

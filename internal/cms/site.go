@@ -1,0 +1,166 @@
+package cms
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// SiteKeyAccess says which versions a site's own key may read.
+type SiteKeyAccess string
+
+// A Site key reads both versions, or the live one alone.
+const (
+	AccessDraft SiteKeyAccess = "draft"
+	AccessLive  SiteKeyAccess = "live"
+)
+
+// LocaleMode says who manages a site's locales.
+type LocaleMode string
+
+// Locales are managed here, or by another system.
+const (
+	LocalesInternal LocaleMode = "internal"
+	LocalesExternal LocaleMode = "external"
+)
+
+// SiteKeyAccesses and LocaleModes list the values there are.
+var (
+	SiteKeyAccesses = []SiteKeyAccess{AccessLive, AccessDraft}
+	LocaleModes     = []LocaleMode{LocalesInternal, LocalesExternal}
+)
+
+// DefaultLocaleCode is the default locale of a site that names none.
+const DefaultLocaleCode = "en-US"
+
+// Site is one website.
+type Site struct {
+	ID              ID
+	WorkspaceID     ID
+	Name            string
+	HostOrigin      *string
+	PublicAPIKey    ID
+	KeyAccess       SiteKeyAccess
+	LocaleMode      LocaleMode
+	DefaultLocaleID ID
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
+	DeletedAt       *time.Time
+
+	// DefaultLocale is read along with the site, never saved with it: the
+	// locale itself holds the code and the path prefix.
+	DefaultLocale Locale
+}
+
+// NewSiteKey returns a new public key for a site.
+func NewSiteKey() ID { return uuid.New() }
+
+// NewSite is what a site is created from.
+type NewSite struct {
+	WorkspaceID   Opt[ID]
+	Name          Opt[string]
+	HostOrigin    Opt[*string]
+	DefaultLocale Opt[string]
+	LocaleMode    Opt[LocaleMode]
+}
+
+// Clean normalizes the values and notes what is wrong with them.
+func (n *NewSite) Clean(p *Problems) {
+	required(p, "name", n.Name)
+	patch := SitePatch{Name: n.Name, HostOrigin: n.HostOrigin, DefaultLocale: n.DefaultLocale, LocaleMode: n.LocaleMode}
+	patch.Clean(p)
+	n.HostOrigin, n.DefaultLocale = patch.HostOrigin, patch.DefaultLocale
+}
+
+// SitePatch changes a site.
+type SitePatch struct {
+	Name                    Opt[string]
+	HostOrigin              Opt[*string]
+	DefaultLocale           Opt[string]
+	DefaultLocalePathPrefix Opt[*string]
+	KeyAccess               Opt[SiteKeyAccess]
+	LocaleMode              Opt[LocaleMode]
+}
+
+// Clean normalizes the values and notes what is wrong with them.
+func (c *SitePatch) Clean(p *Problems) {
+	check(p, "name", c.Name, checkName)
+	cleanPtr(p, "hostOrigin", &c.HostOrigin, ParseOrigin)
+	clean(p, "defaultLocale", &c.DefaultLocale, ParseLocaleCode)
+	cleanPtr(p, "defaultLocalePathPrefix", &c.DefaultLocalePathPrefix, ParsePathPrefix)
+	check(p, "siteKeyAccess", c.KeyAccess, oneOf(SiteKeyAccesses))
+	check(p, "localeManagementMode", c.LocaleMode, oneOf(LocaleModes))
+}
+
+// Apply returns the site as the patch leaves it, its locales aside.
+func (c SitePatch) Apply(s Site) Site {
+	c.Name.ApplyTo(&s.Name)
+	c.HostOrigin.ApplyTo(&s.HostOrigin)
+	c.KeyAccess.ApplyTo(&s.KeyAccess)
+	c.LocaleMode.ApplyTo(&s.LocaleMode)
+	return s
+}
+
+// SameAs tells whether two states of a site show a reader the same settings.
+func (s Site) SameAs(o Site) bool {
+	return s.Name == o.Name && equalPtr(s.HostOrigin, o.HostOrigin) && s.KeyAccess == o.KeyAccess &&
+		s.LocaleMode == o.LocaleMode && s.PublicAPIKey == o.PublicAPIKey && s.DefaultLocaleID == o.DefaultLocaleID &&
+		s.DefaultLocale.Code == o.DefaultLocale.Code && equalPtr(s.DefaultLocale.PathPrefix, o.DefaultLocale.PathPrefix)
+}
+
+// DuplicateSite is what a copy of a site is made from.
+type DuplicateSite struct {
+	Name Opt[string]
+}
+
+// Clean notes what is wrong with the values.
+func (d *DuplicateSite) Clean(p *Problems) {
+	required(p, "name", d.Name)
+	check(p, "name", d.Name, checkName)
+}
+
+// MaxGrace is the longest time that a rotated key goes on working.
+const MaxGrace = 30 * 24 * time.Hour
+
+// RotateKey asks for a new key; the old one works until the grace ends.
+type RotateKey struct {
+	GraceSeconds Opt[int]
+}
+
+// Clean notes what is wrong with the values.
+func (r *RotateKey) Clean(p *Problems) {
+	check(p, "graceSeconds", r.GraceSeconds, func(n int) error {
+		if n < 0 || n > int(MaxGrace/time.Second) {
+			return errors.New("must be between 0 and 2592000")
+		}
+		return nil
+	})
+}
+
+// Ends is when the old key stops working.
+func (r RotateKey) Ends(now time.Time) time.Time {
+	return now.Add(time.Duration(r.GraceSeconds.Value) * time.Second)
+}
+
+// oneOf is the rule that a value is one of those listed.
+func oneOf[T ~string](values []T) func(T) error {
+	return func(v T) error {
+		if slices.Contains(values, v) {
+			return nil
+		}
+		return errors.New("must be one of " + joinValues(values))
+	}
+}
+
+func joinValues[T ~string](values []T) string {
+	var list string
+	for i, v := range values {
+		if i > 0 {
+			list += ", "
+		}
+		list += string(v)
+	}
+	return list
+}

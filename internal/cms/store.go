@@ -1,0 +1,160 @@
+package cms
+
+import (
+	"context"
+	"time"
+)
+
+// Store keeps everything. One implementation serves every engine, and the
+// suite in storetest holds each engine to this contract.
+//
+// Every method that finds nothing answers NotFound of its kind. Deleted
+// resources are found, with DeletedAt set: callers decide what that means.
+// Lists leave deleted items out. A store that can't be reached answers
+// Unavailable.
+type Store interface {
+	Reader
+
+	// View runs a read-only callback in which everything is of one moment.
+	View(ctx context.Context, read func(Reader) error) error
+
+	// InTx runs a callback in one transaction: all of it is stored durably
+	// when InTx returns nil, and none of it otherwise. The callback may run
+	// more than once and must have no other effect.
+	InTx(ctx context.Context, write func(Tx) error) error
+
+	// Ping tells whether the store can be reached and has the schema that
+	// this program needs.
+	Ping(ctx context.Context) error
+
+	// Close gives up every connection.
+	Close() error
+}
+
+// Reader reads.
+type Reader interface {
+	Workspace(ctx context.Context, id ID) (Workspace, error)
+	// Workspaces are all of them, oldest first.
+	Workspaces(ctx context.Context) ([]Workspace, error)
+
+	App(ctx context.Context, workspaceID, id ID) (App, error)
+	// AppOf finds an app of any workspace.
+	AppOf(ctx context.Context, id ID) (App, error)
+	// AppByKey finds the app of a key that works at the given time.
+	AppByKey(ctx context.Context, hash KeyHash, now time.Time) (App, error)
+	// Apps lists up to q.Limit+1 apps after the cursor, by id.
+	Apps(ctx context.Context, workspaceID ID, q ListQuery) ([]App, error)
+
+	Site(ctx context.Context, id ID) (Site, error)
+	// SiteByKey finds the site of a public key that works at the given time.
+	SiteByKey(ctx context.Context, key ID, now time.Time) (Site, error)
+	// Sites lists up to q.Limit+1 sites after the cursor, by id; only those
+	// named unless only is nil.
+	Sites(ctx context.Context, workspaceID ID, only []ID, q ListQuery) ([]Site, error)
+	// SitesOf returns the workspaces of those of the sites that exist and are
+	// not deleted.
+	SitesOf(ctx context.Context, ids []ID) (map[ID]ID, error)
+	// SiteOf finds the site that a locale, page or route belongs to.
+	SiteOf(ctx context.Context, kind Kind, id ID) (ID, error)
+
+	// Locales are all locales of a site, deleted ones included, by id.
+	Locales(ctx context.Context, siteID ID) (Locales, error)
+
+	Page(ctx context.Context, siteID ID, version Version, id ID) (Page, error)
+	// Pages lists up to q.Limit+1 rows after the position.
+	Pages(ctx context.Context, q PageQuery) ([]PageRow, error)
+	// PagePaths returns the pathnames in effect in the locales that override
+	// something, hidden ones included, by page and locale.
+	PagePaths(ctx context.Context, siteID ID, version Version, ids []ID) (map[ID]map[ID]string, error)
+	// LocalizedPages are the ids of up to limit pages, deleted ones included,
+	// that a locale overrides something of, in no order.
+	LocalizedPages(ctx context.Context, siteID ID, version Version, localeID ID, limit int) ([]ID, error)
+
+	Route(ctx context.Context, siteID, id ID) (Route, error)
+	// Routes lists up to q.Limit+1 routes after the cursor, by id.
+	Routes(ctx context.Context, siteID ID, q ListQuery) ([]Route, error)
+
+	// Claims are all claims on these pathnames, in every locale.
+	Claims(ctx context.Context, siteID ID, version Version, pathnames []string) ([]Claim, error)
+}
+
+// Lock is how a transaction holds a site against others.
+type Lock int
+
+const (
+	// LockShared lets other holders of a shared lock write to the site at the
+	// same time, on other rows.
+	LockShared Lock = iota
+	// LockExclusive keeps every other writer of the site out. What decides
+	// over many rows at once needs it.
+	LockExclusive
+)
+
+// Tx reads and writes in one transaction. What it reads is locked against
+// other writers where the comment says so. After an error the transaction is
+// to be left.
+type Tx interface {
+	Reader
+
+	// Install marks the store as in use, and tells whether it was empty until
+	// now. Of any number of transactions, one is told so.
+	Install(ctx context.Context, at time.Time) (bool, error)
+
+	CreateWorkspace(ctx context.Context, w Workspace) error
+
+	// CreateApp stores an app and the hash of its key; Conflict if there is
+	// such a key already.
+	CreateApp(ctx context.Context, a App, key KeyHash) error
+	// LockApp is App, locked.
+	LockApp(ctx context.Context, workspaceID, id ID) (App, error)
+	// UpdateApp stores an app's changed fields.
+	UpdateApp(ctx context.Context, a App) error
+	// RotateAppKey adds a key; those that worked end at the given time.
+	RotateAppKey(ctx context.Context, a App, key KeyHash, oldEnd time.Time) error
+	// TouchApp notes when an app was used, unless a later time is noted.
+	TouchApp(ctx context.Context, workspaceID, id ID, at time.Time) error
+
+	// LockSite is Site, locked.
+	LockSite(ctx context.Context, id ID, lock Lock) (Site, error)
+	// CreateSite stores a site with its key. Its default locale is created
+	// by CreateLocale.
+	CreateSite(ctx context.Context, s Site) error
+	UpdateSite(ctx context.Context, s Site) error
+	// RotateSiteKey makes s.PublicAPIKey work; those that worked end at the
+	// given time.
+	RotateSiteKey(ctx context.Context, s Site, oldEnd time.Time) error
+	// CopySite copies locales, routes and pages, draft and live, deleted ones
+	// left out, into a new site that has neither. localeIDs maps the old
+	// locales to the new ones, which are stored already.
+	CopySite(ctx context.Context, from, to ID, localeIDs map[ID]ID, now time.Time) error
+	// PurgeSites removes for good up to limit sites that were deleted before
+	// the given time, and tells how many there were.
+	PurgeSites(ctx context.Context, before time.Time, limit int) (int, error)
+
+	// CreateLocale and UpdateLocale answer Conflict when the code, domain or
+	// path prefix is taken in the site.
+	CreateLocale(ctx context.Context, l Locale) error
+	UpdateLocale(ctx context.Context, l Locale) error
+
+	// LockPage is Page, locked.
+	LockPage(ctx context.Context, siteID ID, version Version, id ID) (Page, error)
+	CreatePage(ctx context.Context, p Page) error
+	// UpdatePage stores the rows in which after differs from before.
+	UpdatePage(ctx context.Context, before, after Page) error
+
+	CreateRoute(ctx context.Context, r Route) error
+	// LockRoute is Route, locked.
+	LockRoute(ctx context.Context, siteID, id ID) (Route, error)
+	UpdateRoute(ctx context.Context, r Route) error
+
+	// ReleasePathnames gives claims up.
+	ReleasePathnames(ctx context.Context, siteID ID, claims []Claim) error
+	// TakePathnames takes claims, ErrPathnameTaken if any of them is held in
+	// the same version and locale.
+	TakePathnames(ctx context.Context, siteID ID, claims []Claim) error
+	// HideLocale gives up every pathname that pages hold in a locale.
+	HideLocale(ctx context.Context, siteID, localeID ID) error
+	// ShowLocale takes the pathnames that pages have of their own in a locale
+	// again, ErrPathnameTaken if a page or route stands in the way.
+	ShowLocale(ctx context.Context, siteID, localeID ID) error
+}

@@ -1,0 +1,129 @@
+// Package config reads settings: flags win over variables, variables over the
+// file. It knows what settings there are, not what they do.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/goccy/go-yaml"
+
+	"galley/internal/ratelimit"
+)
+
+// Store says where everything is kept.
+type Store struct {
+	Data        string `help:"Folder of the embedded SQLite database." default:"./galley-data" env:"GALLEY_DATA" placeholder:"DIR"`
+	DatabaseURL string `help:"PostgreSQL database to use instead." env:"GALLEY_DATABASE_URL" placeholder:"postgres://USER:PASSWORD@HOST/NAME"`
+}
+
+// Server says how the service runs.
+type Server struct {
+	Store
+
+	Addr          string         `help:"Address to listen on." default:"127.0.0.1:8080" env:"GALLEY_ADDR" placeholder:"HOST:PORT"`
+	AppRate       ratelimit.Rate `help:"Requests of one App key: REQUESTS/SECONDS, or off." default:"6000/60" env:"GALLEY_APP_RATE" placeholder:"RATE"`
+	SiteRate      ratelimit.Rate `help:"Requests of one Site key." default:"6000/60" env:"GALLEY_SITE_RATE" placeholder:"RATE"`
+	AuthRate      ratelimit.Rate `help:"Failed authentications of one client address." default:"300/60" env:"GALLEY_AUTH_RATE" placeholder:"RATE"`
+	SiteRetention time.Duration  `help:"How long a deleted site can be restored." default:"720h" env:"GALLEY_SITE_RETENTION" placeholder:"DURATION"`
+	LogLevel      string         `help:"Least level that is logged: debug, info, warn or error." default:"info" enum:"debug,info,warn,error" env:"GALLEY_LOG_LEVEL" placeholder:"LEVEL"`
+
+	BootstrapKey         string `help:"App key of the first start; 'galley keygen' prints one." env:"GALLEY_BOOTSTRAP_KEY" placeholder:"KEY"`
+	BootstrapWorkspaceID string `help:"Workspace id of the first start." env:"GALLEY_BOOTSTRAP_WORKSPACE_ID" placeholder:"ID"`
+}
+
+// File resolves settings from a YAML file of flag names.
+type File struct {
+	name   string
+	values map[string]any
+}
+
+// LoadFile reads a configuration file.
+func LoadFile(name string) (*File, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("can't read the configuration file: %w", err)
+	}
+	f := &File{name: name}
+	if err := yaml.Unmarshal(text, &f.values); err != nil {
+		return nil, fmt.Errorf("the configuration file %s is not YAML: %s", name, yaml.FormatError(err, false, false))
+	}
+	return f, nil
+}
+
+// Validate refuses settings that no command has: a typo must not pass
+// silently.
+func (f *File) Validate(app *kong.Application) error {
+	var known []string
+	var visit func(*kong.Node)
+	visit = func(n *kong.Node) {
+		for _, flag := range n.Flags {
+			known = append(known, flag.Name)
+		}
+		for _, child := range n.Children {
+			visit(child)
+		}
+	}
+	visit(app.Node)
+	var unknown []string
+	for name := range f.values {
+		if !slices.Contains(known, name) || name == "config" || name == "help" {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	slices.Sort(unknown)
+	return fmt.Errorf("the configuration file %s has unknown settings: %s", f.name, strings.Join(unknown, ", "))
+}
+
+// Resolve gives a flag its value from the file, unless its variable is set.
+func (f *File) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	for _, name := range flag.Envs {
+		if _, ok := os.LookupEnv(name); ok {
+			return nil, nil //nolint:nilnil // kong's way to say that there is no value here
+		}
+	}
+	value, ok := f.values[flag.Name]
+	if !ok {
+		return nil, nil //nolint:nilnil // as above
+	}
+	switch value.(type) {
+	case []any, map[string]any, nil:
+		return nil, errors.New("must be a plain value in the configuration file")
+	}
+	return fmt.Sprint(value), nil
+}
+
+// UnknownVariables are those in the environment that begin like ours and that
+// no setting has.
+func UnknownVariables(app *kong.Application, environ []string) []string {
+	known := map[string]bool{}
+	var visit func(*kong.Node)
+	visit = func(n *kong.Node) {
+		for _, flag := range n.Flags {
+			for _, env := range flag.Envs {
+				known[env] = true
+			}
+		}
+		for _, child := range n.Children {
+			visit(child)
+		}
+	}
+	visit(app.Node)
+	var unknown []string
+	for _, entry := range environ {
+		name, _, _ := strings.Cut(entry, "=")
+		if strings.HasPrefix(name, "GALLEY_") && !known[name] {
+			unknown = append(unknown, name)
+		}
+	}
+	slices.Sort(unknown)
+	return unknown
+}

@@ -1,0 +1,205 @@
+package httpapi
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"galley/internal/cms"
+	"galley/internal/service"
+)
+
+// answer is what a handler found: a status and a wire type, or no body.
+type answer struct {
+	status   int
+	body     any
+	location string
+	secret   bool // the body has a key: nobody may store it
+}
+
+func ok(body any) answer { return answer{status: http.StatusOK, body: body} }
+
+func created(location string, body any) answer {
+	return answer{status: http.StatusCreated, body: body, location: location}
+}
+
+func noContent() answer { return answer{status: http.StatusNoContent} }
+
+// The codes that only the edge answers with.
+const (
+	codeMethodNotAllowed     cms.Code = "method_not_allowed"
+	codePayloadTooLarge      cms.Code = "payload_too_large"
+	codeUnsupportedMediaType cms.Code = "unsupported_media_type"
+	codeTooManyRequests      cms.Code = "too_many_requests"
+	codeInternal             cms.Code = "internal_error"
+)
+
+// statuses is the one table that turns codes into statuses.
+var statuses = map[cms.Code]int{
+	cms.CodeBadRequest:         http.StatusBadRequest,
+	cms.CodeUnauthorized:       http.StatusUnauthorized,
+	cms.CodeForbidden:          http.StatusForbidden,
+	cms.CodeNotFound:           http.StatusNotFound,
+	codeMethodNotAllowed:       http.StatusMethodNotAllowed,
+	cms.CodeConflict:           http.StatusConflict,
+	cms.CodePreconditionFailed: http.StatusPreconditionFailed,
+	codePayloadTooLarge:        http.StatusRequestEntityTooLarge,
+	codeUnsupportedMediaType:   http.StatusUnsupportedMediaType,
+	codeTooManyRequests:        http.StatusTooManyRequests,
+	codeInternal:               http.StatusInternalServerError,
+	cms.CodeUnavailable:        http.StatusServiceUnavailable,
+}
+
+// Error is the body of every answer that is not a success.
+type Error struct {
+	Object  string        `json:"object" enum:"error" doc:"Always error."`
+	Code    cms.Code      `json:"code" doc:"What went wrong, for programs." example:"not_found"`
+	Message string        `json:"message" doc:"What went wrong, for people." example:"Page not found"`
+	Details []ErrorDetail `json:"details,omitempty" doc:"Only with bad_request: one entry for each invalid field."`
+}
+
+// ErrorDetail is what is wrong with one field.
+type ErrorDetail struct {
+	Field   string `json:"field" doc:"The field, parameter or header." example:"pathname"`
+	Message string `json:"message" doc:"What is wrong with it." example:"must not be empty"`
+}
+
+// fail answers an error. What is not meant for the caller is logged and
+// answered as an internal error.
+func (a *API) fail(w http.ResponseWriter, r *request, err error) {
+	e, known := errors.AsType[*cms.Error](err)
+	if !known {
+		a.log.Error("request failed", "requestId", r.id, "error", err.Error())
+		e = &cms.Error{Code: codeInternal, Message: "Something went wrong here, please report it with request id " + r.id}
+	} else if e.Code == cms.CodeUnavailable {
+		a.log.Warn("unavailable", "requestId", r.id, "error", err.Error())
+		w.Header().Set("Retry-After", "1")
+	}
+	if e.Code == codePayloadTooLarge {
+		w.Header().Set("Connection", "close") // the rest of the body is not read
+	}
+	body := Error{Object: "error", Code: e.Code, Message: e.Message}
+	for _, d := range e.Details {
+		body.Details = append(body.Details, ErrorDetail{d.Field, d.Message})
+	}
+	writeJSON(w, statuses[e.Code], encode(body))
+}
+
+// write sends an answer.
+func (a *API) write(w http.ResponseWriter, r *request, ans answer) {
+	if ans.location != "" {
+		w.Header().Set("Location", ans.location)
+	}
+	if ans.body == nil {
+		w.WriteHeader(ans.status)
+		return
+	}
+	if ans.secret {
+		w.Header().Set("Cache-Control", "no-store")
+		writeJSON(w, ans.status, encode(ans.body))
+		return
+	}
+	body := encode(ans.body)
+	tag := entityTag(ans.body)
+	w.Header().Set("ETag", tag)
+	if readOnly(r.Method) && tagListed(r.Header.Values("If-None-Match"), tag, weakToo) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	writeJSON(w, ans.status, body)
+}
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the caller may be gone; there is nobody to tell
+}
+
+// encode turns a wire type into JSON. Wire types always encode.
+func encode(body any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(body); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// tagged is a wire type with parts that its entity tag leaves out.
+type tagged interface{ tagView() any }
+
+// entityTag is a strong validator: it changes with every byte of the answer.
+func entityTag(body any) string {
+	if t, ok := body.(tagged); ok {
+		body = t.tagView()
+	}
+	sum := sha256.Sum256(encode(body))
+	return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`
+}
+
+const (
+	weakToo    = true
+	strongOnly = false
+)
+
+// tagListed tells whether a conditional header lists a tag.
+func tagListed(header []string, tag string, weak bool) bool {
+	for _, line := range header {
+		for item := range strings.SplitSeq(line, ",") {
+			item = strings.TrimSpace(item)
+			if weak {
+				item = strings.TrimPrefix(item, "W/")
+			}
+			if item == "*" || item == tag {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ifMatch is the request's condition on the resource that it changes.
+func ifMatch[T, W any](r *request, wire func(T) W) service.Match[T] {
+	header := r.Header.Values("If-Match")
+	if len(header) == 0 {
+		return nil
+	}
+	return func(current T) bool { return tagListed(header, entityTag(wire(current)), strongOnly) }
+}
+
+// timestamp is a time as answers show it.
+type timestamp string
+
+func newTimestamp(t time.Time) timestamp {
+	return timestamp(t.UTC().Format("2006-01-02T15:04:05.000Z"))
+}
+
+func newNullTimestamp(t *time.Time) *timestamp {
+	if t == nil {
+		return nil
+	}
+	return new(newTimestamp(*t))
+}
+
+// List is the envelope of every list.
+type List[T any] struct {
+	Object  string `json:"object" enum:"list" doc:"Always list."`
+	Data    []T    `json:"data" doc:"The items of this page of results."`
+	HasMore bool   `json:"hasMore" doc:"True when more results exist after this page." example:"false"`
+}
+
+func newList[T, W any](list cms.List[T], wire func(T) W) List[W] {
+	data := make([]W, len(list.Items))
+	for i, item := range list.Items {
+		data[i] = wire(item)
+	}
+	return List[W]{"list", data, list.HasMore}
+}

@@ -1,0 +1,193 @@
+// Package httpapi is the REST edge: it turns requests into calls of the
+// service and what comes back into JSON. Wire types live here and nowhere
+// else, so that each version of the interface can change apart.
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"galley/internal/cms"
+	"galley/internal/ratelimit"
+	"galley/internal/service"
+)
+
+// Options are what the edge needs to know.
+type Options struct {
+	Service  *service.Service
+	Log      *slog.Logger
+	Registry *prometheus.Registry
+	// The rates of an App key, a Site key, and of a client address that fails
+	// to authenticate.
+	AppRate, SiteRate, AuthRate ratelimit.Rate
+	// Ready tells why the server should not be sent requests, or nil.
+	Ready func(context.Context) error
+	// Version of the program, for the interface document.
+	Version string
+}
+
+// API is the handler of every address.
+type API struct {
+	svc      *service.Service
+	log      *slog.Logger
+	metrics  *metrics
+	limits   *limits
+	ready    func(context.Context) error
+	table    []*endpoint
+	router   router
+	open     map[string]http.HandlerFunc // addresses that need no key
+	internal map[string]http.Handler     // addresses for operators, by prefix
+}
+
+// New makes the handler.
+func New(o Options) *API {
+	a := &API{svc: o.Service, log: o.Log, metrics: newMetrics(o.Registry), ready: o.Ready}
+	a.limits = &limits{o.AppRate, o.SiteRate, o.AuthRate, ratelimit.NewMemory()}
+	a.table = a.endpoints()
+	a.router = newRouter(a.table)
+	a.internal = operatorHandlers(o.Registry)
+	a.open = a.openHandlers(Document(o.Version))
+	return a
+}
+
+// request is one request on its way through the edge.
+type request struct {
+	*http.Request
+	id       string
+	who      service.Caller
+	endpoint *endpoint
+	pattern  string // of the address, for logs and metrics
+	values   map[string]string
+	query    query
+}
+
+// ServeHTTP answers every request there is, with JSON where the interface is
+// concerned, and tells the log and the metrics about it.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	req := &request{Request: r, id: cms.NewID().String(), pattern: "unmatched"}
+	out := &responseWriter{ResponseWriter: w}
+	h := w.Header()
+	h.Set("X-Request-Id", req.id)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("Vary", "x-api-key, authorization")
+	if len(r.TransferEncoding) > 0 {
+		// A body whose end is not told in advance may hide a second request;
+		// nothing after it is trusted.
+		h.Set("Connection", "close")
+	}
+	defer func() {
+		if cause := recover(); cause != nil && cause != http.ErrAbortHandler { //nolint:errorlint // the documented sentinel is compared, not wrapped
+			a.log.Error("panic", "requestId", req.id, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+			if !out.wrote {
+				a.fail(out, req, fmt.Errorf("panic: %v", cause))
+			}
+		}
+		a.observe(req, out.status, time.Since(start))
+	}()
+	a.serve(out, req)
+}
+
+func (a *API) serve(w http.ResponseWriter, r *request) {
+	path := r.URL.EscapedPath()
+	if open, ok := a.open[path]; ok {
+		r.pattern = path
+		if !readOnly(r.Method) {
+			a.fail(w, r, methodNotAllowed(w, []string{http.MethodGet}))
+			return
+		}
+		open(w, r.Request)
+		return
+	}
+	if err := a.authenticate(w.Header(), r); err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	for prefix, handler := range a.internal {
+		if path == prefix || (strings.HasSuffix(prefix, "/") && strings.HasPrefix(path, prefix)) {
+			r.pattern = prefix
+			if err := r.who.Allow(cms.ScopeAdmin, false); err != nil {
+				a.fail(w, r, err)
+				return
+			}
+			handler.ServeHTTP(w, r.Request)
+			return
+		}
+	}
+	answer, err := a.answer(w, r, path)
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	a.write(w, r, answer)
+}
+
+// answer finds the endpoint, checks the parts of the request that come before
+// any resource, and handles it.
+func (a *API) answer(w http.ResponseWriter, r *request, path string) (answer, error) {
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	var allow []string
+	if r.endpoint, r.values, allow = a.router.route(method, path); r.endpoint == nil {
+		if allow != nil {
+			return answer{}, methodNotAllowed(w, allow)
+		}
+		return answer{}, &cms.Error{Code: cms.CodeNotFound, Message: "There is nothing at this address"}
+	}
+	r.pattern = r.endpoint.path()
+	var err error
+	if r.query, err = parseQuery(r.URL.RawQuery, r.endpoint.params); err != nil {
+		return answer{}, err
+	}
+	if err := r.who.Allow(r.endpoint.scope, r.endpoint.siteKey); err != nil {
+		return answer{}, err
+	}
+	return r.endpoint.handle(r)
+}
+
+func readOnly(method string) bool { return method == http.MethodGet || method == http.MethodHead }
+
+func methodNotAllowed(w http.ResponseWriter, allow []string) error {
+	for _, m := range allow {
+		w.Header().Add("Allow", m)
+		if m == http.MethodGet {
+			w.Header().Add("Allow", http.MethodHead)
+		}
+	}
+	w.Header().Set("Allow", strings.Join(w.Header().Values("Allow"), ", "))
+	return &cms.Error{Code: codeMethodNotAllowed, Message: "This address does not have this method"}
+}
+
+// responseWriter notes what was answered.
+type responseWriter struct {
+	http.ResponseWriter
+	status int
+	wrote  bool
+}
+
+func (w *responseWriter) WriteHeader(status int) {
+	if !w.wrote {
+		w.status, w.wrote = status, true
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *responseWriter) Write(b []byte) (int, error) {
+	if !w.wrote {
+		w.status, w.wrote = http.StatusOK, true
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

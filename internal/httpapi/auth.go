@@ -1,0 +1,47 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+
+	"galley/internal/cms"
+)
+
+// authenticate finds out who sent a request, and whether they sent too many.
+func (a *API) authenticate(h http.Header, r *request) error {
+	if err := a.limits.admitStranger(h, r); err != nil {
+		return err
+	}
+	key, err := credential(r)
+	if err != nil {
+		a.limits.countStranger(h, r)
+		return err
+	}
+	who, err := a.svc.Authenticate(r.Context(), key)
+	if cms.CodeOf(err) == cms.CodeUnauthorized {
+		a.limits.countStranger(h, r)
+	}
+	if err != nil {
+		return err
+	}
+	r.who = who
+	return a.limits.admitCredential(h, r)
+}
+
+// credential takes the key from the one header that has it.
+func credential(r *request) (string, error) {
+	keys, bearers := r.Header.Values("x-api-key"), r.Header.Values("authorization")
+	if len(keys) > 0 && len(bearers) > 0 {
+		return "", cms.BadField("authorization", "must not be sent beside x-api-key")
+	}
+	switch {
+	case len(keys) == 1:
+		return keys[0], nil
+	case len(bearers) == 1:
+		scheme, token, _ := strings.Cut(bearers[0], " ")
+		if strings.EqualFold(scheme, "bearer") {
+			return token, nil
+		}
+	}
+	return "", cms.ErrUnauthorized
+}

@@ -1,0 +1,320 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"galley/internal/cms"
+	"galley/internal/service"
+)
+
+const (
+	maxBody  = 1 << 20
+	maxDepth = 32
+)
+
+// Errors about a body as a whole. They are the edge's own: the domain never
+// sees such a request.
+var (
+	errTooLarge    = &cms.Error{Code: codePayloadTooLarge, Message: "The request body is larger than 1 MiB"}
+	errMediaType   = &cms.Error{Code: codeUnsupportedMediaType, Message: "The request body must be JSON with Content-Type application/json"}
+	errCompressed  = &cms.Error{Code: codeUnsupportedMediaType, Message: "The request body must not be compressed"}
+	errBodyMissing = cms.BadField("body", "is required")
+)
+
+// input reads a request's body at once, so that no transaction waits for the
+// network, and decodes it when the service asks for it. W is the body's wire
+// type, a struct of cms.Opt fields.
+func input[W, T any](r *request, convert func(W, *cms.Problems) T) service.Input[T] {
+	return decoded(readBody(r), convert)
+}
+
+// body is what was read of a request's body.
+type body struct {
+	raw []byte
+	err error
+}
+
+func decoded[W, T any](b body, convert func(W, *cms.Problems) T) service.Input[T] {
+	return sync.OnceValues(func() (T, error) {
+		var (
+			value    T
+			wire     W
+			problems cms.Problems
+		)
+		if b.err != nil {
+			return value, b.err
+		}
+		if err := decodeBody(b.raw, &wire, &problems); err != nil {
+			return value, err
+		}
+		value = convert(wire, &problems)
+		return value, problems.Err()
+	})
+}
+
+// readBody reads a body of a supported type, or none where none is needed.
+func readBody(r *request) body {
+	raw, err := readJSON(r)
+	return body{raw, err}
+}
+
+func readJSON(r *request) ([]byte, error) {
+	if r.ContentLength > maxBody {
+		return nil, errTooLarge
+	}
+	raw, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	switch {
+	case err != nil:
+		return nil, cms.BadField("body", "could not be read to its end")
+	case len(raw) > maxBody:
+		return nil, errTooLarge
+	case len(raw) == 0:
+		if !r.endpoint.bodyOptional() {
+			return nil, errBodyMissing
+		}
+		return []byte("{}"), nil
+	}
+	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
+		return nil, errCompressed
+	}
+	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || (media != "application/json" && (media != "application/merge-patch+json" || r.Method != http.MethodPatch)) {
+		return nil, errMediaType
+	}
+	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
+		return nil, errMediaType
+	}
+	return raw, nil
+}
+
+// decodeBody reads one JSON object into a wire type. What is no JSON is an
+// error; fields that are wrong are noted as problems.
+func decodeBody(raw []byte, wire any, problems *cms.Problems) error {
+	if err := checkJSON(raw); err != nil {
+		return err
+	}
+	decodeObject(raw, reflect.ValueOf(wire).Elem(), "", problems)
+	return nil
+}
+
+// checkJSON refuses what is not exactly one JSON object: the standard library
+// is lenient about doubled keys, trailing data and broken text.
+func checkJSON(raw []byte) error {
+	dec := jsontext.NewDecoder(bytes.NewReader(raw))
+	if dec.PeekKind() != '{' {
+		return cms.BadField("body", "must be a JSON object")
+	}
+	for {
+		_, err := dec.ReadToken()
+		if err == nil && dec.StackDepth() > maxDepth {
+			return cms.BadField("body", "must not be nested deeper than 32 levels")
+		}
+		if err != nil {
+			return jsonError(err)
+		}
+		if dec.StackDepth() == 0 {
+			break
+		}
+	}
+	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return cms.BadField("body", "must be one JSON object and nothing after it")
+	}
+	return nil
+}
+
+func jsonError(err error) error {
+	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
+	if ok && errors.Is(err, jsontext.ErrDuplicateName) {
+		return cms.BadField(fieldOf(syntax.JSONPointer), "must be given once")
+	}
+	return cms.BadField("body", "must be valid JSON in UTF-8")
+}
+
+// fieldOf turns a JSON pointer into the name of a field: operations[3].title.
+func fieldOf(pointer jsontext.Pointer) string {
+	var b strings.Builder
+	for token := range pointer.Tokens() {
+		if _, err := strconv.Atoi(token); err == nil {
+			fmt.Fprintf(&b, "[%s]", token)
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(token)
+	}
+	return shorten(b.String())
+}
+
+// shorten keeps a name that a caller made up from filling the answer.
+func shorten(name string) string {
+	if len(name) > 100 {
+		return strings.ToValidUTF8(name[:100], "") + "…"
+	}
+	return name
+}
+
+// decodeObject reads an object, known to be well-formed, into a struct of
+// cms.Opt fields.
+func decodeObject(raw []byte, dst reflect.Value, prefix string, problems *cms.Problems) {
+	fields := wireFields(dst)
+	dec := jsontext.NewDecoder(bytes.NewReader(raw))
+	_, _ = dec.ReadToken() // the opening brace
+	for dec.PeekKind() == '"' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return
+		}
+		key := name.String()
+		value, err := dec.ReadValue()
+		if err != nil {
+			return
+		}
+		field, ok := fields[key]
+		if !ok {
+			problems.Add(prefix+shorten(key), "is not a known field")
+			continue
+		}
+		if message := decodeField(value, field, prefix+key, problems); message != "" {
+			problems.Add(prefix+key, message)
+		}
+	}
+}
+
+// wireFields are the fields of a wire type by name, those of embedded structs
+// included.
+func wireFields(v reflect.Value) map[string]reflect.Value {
+	fields := map[string]reflect.Value{}
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if f.Anonymous {
+			for name, inner := range wireFields(v.Field(i)) {
+				fields[name] = inner
+			}
+			continue
+		}
+		fields[f.Tag.Get("json")] = v.Field(i)
+	}
+	return fields
+}
+
+// decodeField reads a value into a cms.Opt and returns what is wrong with it,
+// or "".
+func decodeField(raw jsontext.Value, opt reflect.Value, name string, problems *cms.Problems) string {
+	dst := opt.FieldByName("Value")
+	if raw.Kind() == 'n' {
+		if !nullable(dst.Type()) {
+			return "must not be null"
+		}
+		opt.FieldByName("Set").SetBool(true)
+		return ""
+	}
+	if dst.Kind() == reflect.Pointer {
+		dst.Set(reflect.New(dst.Type().Elem()))
+		dst = dst.Elem()
+	}
+	if dst.Kind() == reflect.Slice && dst.Type().Elem().Kind() == reflect.Struct {
+		return decodeList(raw, opt, dst, name, problems)
+	}
+	if message := decodeScalar(raw, dst); message != "" {
+		return message
+	}
+	opt.FieldByName("Set").SetBool(true)
+	return ""
+}
+
+// decodeList reads a list of objects.
+func decodeList(raw jsontext.Value, opt, dst reflect.Value, name string, problems *cms.Problems) string {
+	var items []json.RawMessage
+	if raw.Kind() != '[' || json.Unmarshal(raw, &items) != nil {
+		return "must be a list of objects"
+	}
+	dst.Set(reflect.MakeSlice(dst.Type(), len(items), len(items)))
+	for i, item := range items {
+		at := fmt.Sprintf("%s[%d]", name, i)
+		if jsontext.Value(item).Kind() != '{' {
+			problems.Add(at, "must be an object")
+			continue
+		}
+		decodeObject(item, dst.Index(i), at+".", problems)
+	}
+	opt.FieldByName("Set").SetBool(true)
+	return ""
+}
+
+// nullable tells whether null clears a field of this type.
+func nullable(t reflect.Type) bool {
+	return t.Kind() == reflect.Pointer || (t.Kind() == reflect.Slice && t == reflect.TypeFor[[]cms.ID]())
+}
+
+var (
+	typeID   = reflect.TypeFor[cms.ID]()
+	typeTime = reflect.TypeFor[time.Time]()
+)
+
+func decodeScalar(raw jsontext.Value, dst reflect.Value) string {
+	switch dst.Type() {
+	case typeID:
+		var s string
+		if json.Unmarshal(raw, &s) == nil {
+			if id, ok := cms.ParseID(s); ok {
+				dst.Set(reflect.ValueOf(id))
+				return ""
+			}
+		}
+		return mustBeID
+	case typeTime:
+		var s string
+		if json.Unmarshal(raw, &s) == nil {
+			if t, err := time.Parse(time.RFC3339, s); err == nil {
+				dst.Set(reflect.ValueOf(t.UTC().Truncate(time.Millisecond)))
+				return ""
+			}
+		}
+		return "must be a date and time such as 2030-01-31T12:00:00Z"
+	}
+	if dst.Kind() == reflect.Slice {
+		return decodeScalars(raw, dst)
+	}
+	if !strings.ContainsRune(jsonKinds[dst.Kind()], rune(raw.Kind())) || json.Unmarshal(raw, dst.Addr().Interface()) != nil {
+		return typeMessages[dst.Kind()]
+	}
+	return ""
+}
+
+// jsonKinds are the kinds of JSON values, by first letter, that fit a type.
+var jsonKinds = map[reflect.Kind]string{
+	reflect.String: `"`, reflect.Bool: "tf", reflect.Int: "0", reflect.Float64: "0",
+}
+
+var typeMessages = map[reflect.Kind]string{
+	reflect.String: "must be a string", reflect.Bool: "must be true or false",
+	reflect.Int: "must be an integer", reflect.Float64: "must be a number",
+}
+
+func decodeScalars(raw jsontext.Value, dst reflect.Value) string {
+	var items []json.RawMessage
+	if raw.Kind() != '[' || json.Unmarshal(raw, &items) != nil {
+		return "must be a list"
+	}
+	dst.Set(reflect.MakeSlice(dst.Type(), len(items), len(items)))
+	for i, item := range items {
+		if message := decodeScalar(jsontext.Value(item), dst.Index(i)); message != "" {
+			return fmt.Sprintf("item %d %s", i, message)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,112 @@
+package httpapi
+
+import (
+	"galley/internal/cms"
+	"galley/internal/service"
+)
+
+// Locale is a language of a site.
+type Locale struct {
+	Object     string  `json:"object" enum:"locale" doc:"Always locale."`
+	ID         cms.ID  `json:"id" doc:"Identifier of the locale."`
+	Locale     string  `json:"locale" doc:"Locale code: a language, optionally with a region." example:"pt-BR"`
+	Domain     *string `json:"domain" format:"uri" doc:"Domain URL for domain-based localization, with its protocol." example:"https://www.example.com.br"`
+	PathPrefix *string `json:"pathPrefix" doc:"Custom URL path prefix; null means the locale code is used." example:"br"`
+	IsDefault  bool    `json:"isDefault" doc:"True when this is the default locale of the site." example:"false"`
+}
+
+func newLocale(l service.LocaleView) Locale {
+	return Locale{
+		Object: "locale", ID: l.ID, Locale: l.Code, Domain: l.Domain, PathPrefix: l.PathPrefix, IsDefault: l.IsDefault,
+	}
+}
+
+// LocaleCreate is the body that adds a locale.
+type LocaleCreate struct {
+	SiteID cms.Opt[cms.ID] `json:"siteId" required:"true" doc:"The site that is to speak the locale."`
+	Locale cms.Opt[string] `json:"locale" required:"true" doc:"Locale code: a language, optionally with a region." example:"pt-BR"`
+	localePlace
+}
+
+// LocalePatch is the body that changes a locale.
+type LocalePatch struct {
+	Locale cms.Opt[string] `json:"locale" doc:"Locale code: a language, optionally with a region." example:"pt-BR"`
+	localePlace
+}
+
+type localePlace struct {
+	Domain     cms.Opt[*string] `json:"domain" format:"uri" doc:"Domain URL for domain-based localization, with its protocol." example:"https://www.example.com.br"`
+	PathPrefix cms.Opt[*string] `json:"pathPrefix" doc:"Custom URL path prefix, one segment or empty for the root; null means the locale code is used." example:"br"`
+}
+
+func (b LocaleCreate) domain(p *cms.Problems) cms.NewLocale {
+	n := cms.NewLocale{SiteID: b.SiteID, Code: b.Locale, Domain: b.Domain, PathPrefix: b.PathPrefix}
+	n.Clean(p)
+	return n
+}
+
+func (b LocalePatch) domain(p *cms.Problems) cms.LocalePatch {
+	c := cms.LocalePatch{Code: b.Locale, Domain: b.Domain, PathPrefix: b.PathPrefix}
+	c.Clean(p)
+	return c
+}
+
+// ref reads an id-or-name value of the address. A name is one of a site, which
+// the query must name.
+func (r *request) ref(name string) (service.Ref, error) {
+	value := r.values[name]
+	if id, ok := cms.ParseID(value); ok {
+		return service.Ref{ID: id, SiteID: r.query.siteID}, nil
+	}
+	if r.query.siteID == cms.NoID {
+		return service.Ref{}, cms.BadField("siteId", "is required unless the address has an id")
+	}
+	return service.Ref{Name: value, SiteID: r.query.siteID}, nil
+}
+
+const localeValue = "localeIdOrCode"
+
+func (a *API) listLocales(r *request) (answer, error) {
+	list, err := a.svc.Locales(r.Context(), r.who, r.query.siteID, r.query.list)
+	return ok(newList(list, newLocale)), err
+}
+
+func (a *API) createLocale(r *request) (answer, error) {
+	l, err := a.svc.CreateLocale(r.Context(), r.who, input(r, LocaleCreate.domain))
+	return created("/v2/locales/"+l.ID.String(), newLocale(l)), err
+}
+
+func (a *API) getLocale(r *request) (answer, error) {
+	ref, err := r.ref(localeValue)
+	if err != nil {
+		return answer{}, err
+	}
+	l, err := a.svc.Locale(r.Context(), r.who, ref)
+	return ok(newLocale(l)), err
+}
+
+func (a *API) updateLocale(r *request) (answer, error) {
+	ref, err := r.ref(localeValue)
+	if err != nil {
+		return answer{}, err
+	}
+	l, err := a.svc.UpdateLocale(r.Context(), r.who, ref, input(r, LocalePatch.domain), ifMatch(r, newLocale))
+	return ok(newLocale(l)), err
+}
+
+func (a *API) deleteLocale(r *request) (answer, error) {
+	ref, err := r.ref(localeValue)
+	if err != nil {
+		return answer{}, err
+	}
+	return noContent(), a.svc.DeleteLocale(r.Context(), r.who, ref, ifMatch(r, newLocale))
+}
+
+func (a *API) restoreLocale(r *request) (answer, error) {
+	ref, err := r.ref(localeValue)
+	if err != nil {
+		return answer{}, err
+	}
+	l, err := a.svc.RestoreLocale(r.Context(), r.who, ref)
+	return ok(newLocale(l)), err
+}

@@ -1,0 +1,61 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/http/pprof"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+type metrics struct {
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+}
+
+func newMetrics(registry *prometheus.Registry) *metrics {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "galley_http_requests_total", Help: "Requests answered, by address pattern, method and status.",
+		}, []string{"route", "method", "status"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "galley_http_request_duration_seconds", Help: "How long requests took, by address pattern and method.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 3, 12),
+		}, []string{"route", "method"}),
+	}
+	registry.MustRegister(m.requests, m.duration)
+	return m
+}
+
+// observe notes a request in the metrics and in the log: one line, never a key
+// or a body.
+func (a *API) observe(r *request, status int, took time.Duration) {
+	method := r.Method
+	if r.endpoint == nil && !readOnly(method) {
+		method = "other" // a made-up method must not make up a metric
+	}
+	a.metrics.requests.WithLabelValues(r.pattern, method, strconv.Itoa(status)).Inc()
+	a.metrics.duration.WithLabelValues(r.pattern, method).Observe(took.Seconds())
+	credential := ""
+	if r.who.App != nil || r.who.Site != nil {
+		credential = r.who.ID().String()
+	}
+	a.log.Info("request", "requestId", r.id, "credential", credential, "method", method, "route", r.pattern,
+		"status", status, "duration", took)
+}
+
+// operatorHandlers are for operators: they need an App key with scope admin.
+func operatorHandlers(registry *prometheus.Registry) map[string]http.Handler {
+	profiles := http.NewServeMux()
+	profiles.HandleFunc("/debug/pprof/", pprof.Index)
+	profiles.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	profiles.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	profiles.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	profiles.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return map[string]http.Handler{
+		"/metrics":      promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
+		"/debug/pprof/": profiles,
+	}
+}

@@ -1,0 +1,102 @@
+package httpapi
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+)
+
+//go:embed docs
+var docsFiles embed.FS
+
+// Status is the answer of the health checks.
+type Status struct {
+	Status string `json:"status" doc:"ok, or what is wrong." example:"ok"`
+}
+
+// docsPolicy lets the reference page load its own files and call this server,
+// and nothing else. Swagger UI sets styles on elements.
+const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// openHandlers are the addresses that need no key.
+func (a *API) openHandlers(document []byte) map[string]http.HandlerFunc {
+	handlers := map[string]http.HandlerFunc{
+		"/healthz": func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, 200, encode(Status{"ok"})) },
+		"/readyz":  a.readiness,
+		"/openapi.json": func(w http.ResponseWriter, _ *http.Request) {
+			writeJSON(w, 200, document)
+		},
+	}
+	files, err := fs.ReadDir(docsFiles, "docs")
+	if err != nil {
+		panic(err)
+	}
+	for _, file := range files {
+		address := "/docs/" + strings.TrimSuffix(file.Name(), ".gz")
+		if file.Name() == "index.html" {
+			address = "/docs"
+		}
+		handlers[address] = docsFile(file.Name())
+	}
+	return handlers
+}
+
+// docsFile serves an embedded file; the large ones are embedded compressed,
+// which every browser reads.
+func docsFile(name string) http.HandlerFunc {
+	content, err := docsFiles.ReadFile("docs/" + name)
+	if err != nil {
+		panic(err)
+	}
+	name, compressed := strings.CutSuffix(name, ".gz")
+	types := map[string]string{".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8"}
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if compressed {
+			w.Header().Set("Content-Encoding", "gzip")
+		}
+		w.Header().Set("Content-Type", types[path.Ext(name)])
+		w.Header().Set("Content-Security-Policy", docsPolicy)
+		w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+		_, _ = w.Write(content) // the reader may be gone
+	}
+}
+
+const readinessTimeout = 2 * time.Second
+
+func (a *API) readiness(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readinessTimeout)
+	defer cancel()
+	if err := a.ready(ctx); err != nil {
+		a.log.Warn("not ready", "error", err.Error())
+		w.Header().Set("Retry-After", "1")
+		writeJSON(w, http.StatusServiceUnavailable, encode(Status{"not ready"}))
+		return
+	}
+	writeJSON(w, http.StatusOK, encode(Status{"ok"}))
+}
+
+// openPaths documents the addresses that need no key.
+func (g generator) openPaths() map[string]schema {
+	status := schema{"application/json": schema{"schema": g.of(typ[Status]())}}
+	operation := func(name, summary string, responses schema) schema {
+		return schema{
+			"operationId": name, "summary": summary, "tags": []string{"Operations"}, "security": []schema{}, "responses": responses,
+		}
+	}
+	return map[string]schema{
+		"/healthz": operation("getHealth", "Whether the process runs", schema{"200": schema{"description": "OK", "content": status}}),
+		"/readyz": operation("getReadiness", "Whether the server can take requests", schema{
+			"200": schema{"description": "OK", "content": status},
+			"503": schema{"description": "Service Unavailable", "content": status},
+		}),
+		"/openapi.json": operation("getDocument", "This document", schema{
+			"200": schema{"description": "OK", "content": schema{"application/json": schema{"schema": schema{"type": "object"}}}},
+		}),
+	}
+}

@@ -1,0 +1,354 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"galley/internal/cms"
+)
+
+// schema is a JSON schema, or any other object of the document.
+type schema map[string]any
+
+var (
+	idSchema   = schema{"type": "string", "format": "uuid", "example": "01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b"}
+	timeSchema = schema{"type": "string", "format": "date-time", "example": "2030-01-31T12:00:00.000Z"}
+)
+
+// Document is the interface document: OpenAPI 3.1, made from the route table
+// and from the types that requests are decoded into and answers encoded from.
+func Document(version string) []byte {
+	g := generator{schemas: schema{}}
+	paths := map[string]schema{}
+	for _, e := range (&API{}).endpoints() {
+		if paths[e.path()] == nil {
+			paths[e.path()] = schema{}
+		}
+		paths[e.path()][strings.ToLower(e.method)] = g.operation(e)
+	}
+	for path, get := range g.openPaths() {
+		paths[path] = schema{"get": get}
+	}
+	doc := schema{
+		"openapi": "3.1.0",
+		"info": schema{
+			"title": "Galley", "version": version, "description": documentText,
+			"license": schema{"name": "Apache-2.0", "identifier": "Apache-2.0"},
+		},
+		"servers":  []schema{{"url": "/"}},
+		"security": []schema{{"apiKey": []string{}}, {"bearer": []string{}}},
+		"tags":     documentTags,
+		"paths":    paths,
+		"components": schema{
+			"schemas": g.schemas,
+			"securitySchemes": schema{
+				"apiKey": schema{"type": "apiKey", "in": "header", "name": "x-api-key", "description": "An App API key (sk_…) or a Site API key (a UUID)."},
+				"bearer": schema{"type": "http", "scheme": "bearer", "description": "The same keys as a bearer token."},
+			},
+			"responses": g.errorResponses(),
+			"headers":   headerSchemas,
+		},
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(doc); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// generator gathers the schemas of named types.
+type generator struct{ schemas schema }
+
+func ref(kind, name string) schema { return schema{"$ref": "#/components/" + kind + "/" + name} }
+
+func (g generator) operation(e *endpoint) schema {
+	text := endpointTexts[e.name]
+	who := "App keys with scope `" + string(e.scope) + "`"
+	if e.siteKey {
+		who += ", and the site's own Site key"
+	}
+	op := schema{
+		"operationId": e.name,
+		"summary":     text.summary,
+		"description": strings.TrimSpace(text.detail + "\n\nFor " + who + "."),
+		"tags":        []string{text.tag},
+		"responses":   g.responses(e),
+	}
+	if params := g.parameters(e); len(params) > 0 {
+		op["parameters"] = params
+	}
+	if e.body != nil {
+		content := schema{"application/json": schema{"schema": g.of(e.body)}}
+		if e.method == http.MethodPatch {
+			content["application/merge-patch+json"] = schema{"schema": g.of(e.body)}
+		}
+		op["requestBody"] = schema{"required": !e.bodyOptional(), "content": content}
+	}
+	return op
+}
+
+func (g generator) parameters(e *endpoint) []schema {
+	var params []schema
+	for segment := range strings.SplitSeq(e.path(), "/") {
+		if name, ok := strings.CutPrefix(segment, "{"); ok {
+			name = strings.TrimSuffix(name, "}")
+			p := pathParams[name]
+			params = append(params, schema{"name": name, "in": "path", "required": true, "description": p.doc, "schema": p.schema})
+		}
+	}
+	for _, p := range e.params {
+		params = append(params, schema{"name": p.name, "in": "query", "required": p.required, "description": p.doc, "schema": p.schema})
+	}
+	switch e.method {
+	case http.MethodGet:
+		params = append(params, headerParam("If-None-Match", "Answers 304 when the resource still has this entity tag."))
+	case http.MethodPatch, http.MethodDelete:
+		if e.name != "delocalizePage" {
+			params = append(params, headerParam("If-Match", "Answers 412 when the resource no longer has this entity tag."))
+		}
+	}
+	return params
+}
+
+func headerParam(name, doc string) schema {
+	return schema{"name": name, "in": "header", "required": false, "description": doc, "schema": schema{"type": "string"}}
+}
+
+func (g generator) responses(e *endpoint) schema {
+	success := schema{"description": http.StatusText(e.status), "headers": schema{"X-Request-Id": ref("headers", "X-Request-Id")}}
+	headers := success["headers"].(schema)
+	if e.answer != nil {
+		success["content"] = schema{"application/json": schema{"schema": g.of(e.answer)}}
+		if e.answer != typ[AppWithKey]() {
+			headers["ETag"] = ref("headers", "ETag")
+		}
+	}
+	responses := schema{strconv.Itoa(e.status): success}
+	if e.status == http.StatusCreated {
+		headers["Location"] = ref("headers", "Location")
+	}
+	if e.method == http.MethodGet {
+		responses["304"] = schema{"description": http.StatusText(http.StatusNotModified)}
+	}
+	for _, status := range e.failures() {
+		responses[strconv.Itoa(status)] = ref("responses", errorName(status))
+	}
+	return responses
+}
+
+// failures are the statuses, other than success, that an endpoint answers.
+func (e *endpoint) failures() []int {
+	list := []int{400, 401, 403, 429, 500, 503}
+	if e.name != "getWorkspace" && e.name != "listApps" {
+		list = append(list, 404)
+	}
+	if e.body != nil {
+		list = append(list, 413, 415)
+	}
+	if e.method != http.MethodGet {
+		list = append(list, 409)
+	}
+	if e.method == http.MethodPatch || e.method == http.MethodDelete {
+		list = append(list, 412)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func errorName(status int) string {
+	return strings.ReplaceAll(http.StatusText(status), " ", "")
+}
+
+func (g generator) errorResponses() schema {
+	responses := schema{}
+	for code, status := range statuses {
+		r := schema{
+			"description": fmt.Sprintf("%s (`%s`)", http.StatusText(status), code),
+			"headers":     schema{"X-Request-Id": ref("headers", "X-Request-Id")},
+			"content":     schema{"application/json": schema{"schema": g.of(typ[Error]())}},
+		}
+		if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+			r["headers"].(schema)["Retry-After"] = ref("headers", "Retry-After")
+		}
+		responses[errorName(status)] = r
+	}
+	return responses
+}
+
+// of is the schema of a wire type; structs are named and referred to.
+func (g generator) of(t reflect.Type) schema {
+	if s, ok := scalarSchema(t); ok {
+		return s
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return withNull(g.of(t.Elem()))
+	case reflect.Slice:
+		return schema{"type": "array", "items": g.of(t.Elem())}
+	case reflect.Struct:
+		if strings.HasPrefix(t.Name(), "Opt[") {
+			return g.of(t.Field(1).Type)
+		}
+		name := schemaName(t)
+		if _, ok := g.schemas[name]; !ok {
+			g.schemas[name] = schema{} // a type may lead back to itself
+			g.schemas[name] = g.object(t)
+		}
+		return ref("schemas", name)
+	}
+	panic("no schema for " + t.String())
+}
+
+// schemaName is the Go name of a type; a list is named after its items.
+func schemaName(t reflect.Type) string {
+	if name, ok := strings.CutPrefix(t.Name(), "List["); ok {
+		name = strings.TrimSuffix(name, "]")
+		return name[strings.LastIndexByte(name, '.')+1:] + "List"
+	}
+	return t.Name()
+}
+
+// object is the schema of a struct: bodies are structs of cms.Opt fields, and
+// take no others.
+func (g generator) object(t reflect.Type) schema {
+	properties := schema{}
+	isBody := false
+	for f := range wireStructFields(t) {
+		s := maps.Clone(g.of(f.Type))
+		isBody = isBody || strings.HasPrefix(f.Type.Name(), "Opt[")
+		if f.Tag.Get("nullable") == "true" {
+			s = withNull(s)
+		}
+		applyTags(s, f.Tag)
+		properties[f.Tag.Get("json")] = s
+	}
+	o := schema{"type": "object", "properties": properties}
+	if req := requiredFields(t); len(req) > 0 {
+		o["required"] = req
+	}
+	if isBody {
+		o["additionalProperties"] = false
+	}
+	return o
+}
+
+// wireStructFields are the fields of a struct, those of embedded ones
+// included.
+func wireStructFields(t reflect.Type) func(yield func(reflect.StructField) bool) {
+	return func(yield func(reflect.StructField) bool) {
+		for _, f := range reflect.VisibleFields(t) {
+			if f.Anonymous {
+				continue
+			}
+			f.Tag = reflect.StructTag(strings.Replace(string(f.Tag), ",omitempty", "", 1))
+			if !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// requiredFields are those that an answer always has, or a body must have.
+func requiredFields(t reflect.Type) []string {
+	var names []string
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		isOpt := strings.HasPrefix(f.Type.Name(), "Opt[")
+		if !f.Anonymous && options == "" && (!isOpt || f.Tag.Get("required") == "true") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// applyTags adds what a field's tags say.
+func applyTags(s schema, tag reflect.StructTag) {
+	if doc := tag.Get("doc"); doc != "" {
+		s["description"] = doc
+	}
+	if enum := tag.Get("enum"); enum != "" {
+		s["enum"] = []string{enum}
+		s["example"] = enum
+	}
+	if format := tag.Get("format"); format != "" {
+		s["format"] = format
+	}
+	for _, key := range []string{"example", "default", "minimum", "maximum", "maxLength"} {
+		if text, ok := tag.Lookup(key); ok {
+			s[key] = tagValue(s, key, text)
+		}
+	}
+}
+
+// tagValue reads a tag as the JSON type that it stands for.
+func tagValue(s schema, key, text string) any {
+	kind := fmt.Sprint(s["type"])
+	if key == "maxLength" || strings.Contains(kind, "integer") || strings.Contains(kind, "number") || strings.Contains(kind, "boolean") {
+		var v any
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			panic(fmt.Sprintf("tag %s:%q: %v", key, text, err))
+		}
+		return v
+	}
+	return text
+}
+
+// withNull is a schema that admits null too.
+func withNull(s schema) schema {
+	s = maps.Clone(s)
+	if kind, ok := s["type"].(string); ok {
+		s["type"] = []string{kind, "null"}
+	}
+	if enum, ok := s["enum"].([]any); ok {
+		s["enum"] = append(slices.Clone(enum), nil)
+	}
+	return s
+}
+
+func enumSchema[T ~string](values []T) schema {
+	list := make([]any, len(values))
+	for i, v := range values {
+		list[i] = string(v)
+	}
+	return schema{"type": "string", "enum": list}
+}
+
+func scalarSchema(t reflect.Type) (schema, bool) {
+	switch t {
+	case typ[cms.ID]():
+		return idSchema, true
+	case typ[timestamp](), typ[time.Time]():
+		return timeSchema, true
+	case typ[cms.Scope]():
+		return enumSchema(cms.Scopes), true
+	case typ[cms.Frequency]():
+		return enumSchema(cms.Frequencies), true
+	case typ[cms.SiteKeyAccess]():
+		return enumSchema(cms.SiteKeyAccesses), true
+	case typ[cms.LocaleMode]():
+		return enumSchema(cms.LocaleModes), true
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return schema{"type": "string"}, true
+	case reflect.Bool:
+		return schema{"type": "boolean"}, true
+	case reflect.Int:
+		return schema{"type": "integer"}, true
+	case reflect.Float64:
+		return schema{"type": "number"}, true
+	}
+	return nil, false
+}

@@ -1,0 +1,82 @@
+package httpapi
+
+// What the interface document says to people.
+
+const documentText = `Galley manages websites: sites, locales, pages with a draft and a live version, and external routes.
+
+Every request carries a key in the header ` + "`x-api-key`" + ` (or as a bearer token). Every answer is JSON and carries
+` + "`X-Request-Id`" + `. Lists are walked by setting ` + "`startingAfter`" + ` to the id of the last item until ` + "`hasMore`" + ` is false.`
+
+var documentTags = []schema{
+	{"name": "Sites", "description": "Websites, each with its own locales, pages, routes and Site key."},
+	{"name": "Locales", "description": "The languages that a site speaks."},
+	{"name": "Pages", "description": "Pages in a draft and a live version, localized by overrides."},
+	{"name": "Routes", "description": "Pathnames of a site that another system serves."},
+	{"name": "Apps", "description": "Programs that use this interface, each with its own key."},
+	{"name": "Operations", "description": "For those who run the service."},
+}
+
+var headerSchemas = schema{
+	"X-Request-Id": schema{"description": "Names this request in the server's log.", "schema": idSchema},
+	"ETag":         schema{"description": "The resource's entity tag, for If-None-Match and If-Match.", "schema": schema{"type": "string"}},
+	"Location":     schema{"description": "The address of what was created.", "schema": schema{"type": "string"}},
+	"Retry-After":  schema{"description": "Seconds to wait before trying again.", "schema": schema{"type": "integer"}},
+}
+
+type pathParam struct {
+	doc    string
+	schema schema
+}
+
+var pathParams = map[string]pathParam{
+	"siteId":            {"Site id.", idSchema},
+	"appId":             {"App id.", idSchema},
+	"pageId":            {"Page id.", idSchema},
+	"localeIdOrCode":    {"Locale id or locale code.", schema{"type": "string", "example": "fr"}},
+	"pageIdOrPathname":  {"Page id, or page pathname percent-encoded as one segment.", schema{"type": "string", "example": "/about"}},
+	"routeIdOrPathname": {"Route id, or route pathname percent-encoded as one segment.", schema{"type": "string", "example": "/checkout"}},
+}
+
+type endpointText struct{ tag, summary, detail string }
+
+var endpointTexts = map[string]endpointText{
+	"getWorkspace": {"Apps", "Get the workspace", "The workspace that the key belongs to."},
+
+	"listApps":     {"Apps", "List apps", "Oldest first."},
+	"createApp":    {"Apps", "Create an app", "Answers the key, this once. An app can only grant scopes and sites that it has itself."},
+	"getApp":       {"Apps", "Get an app", ""},
+	"updateApp":    {"Apps", "Update an app", "Fields left out stay as they are."},
+	"deleteApp":    {"Apps", "Delete an app", "Its keys stop working."},
+	"rotateAppKey": {"Apps", "Replace an app's key", "Answers the new key, this once. The old one works until the grace ends."},
+
+	"listSites":     {"Sites", "List sites", "Oldest first. An app restricted to sites sees those."},
+	"createSite":    {"Sites", "Create a site", "Makes the default locale too."},
+	"getSite":       {"Sites", "Get a site", ""},
+	"updateSite":    {"Sites", "Update a site", "Fields left out stay as they are. Changing the default locale changes nothing that any reader sees in any locale."},
+	"deleteSite":    {"Sites", "Delete a site", "The site and everything in it can be restored until it is purged."},
+	"restoreSite":   {"Sites", "Restore a deleted site", "It comes back whole. 409 if it is not deleted."},
+	"duplicateSite": {"Sites", "Duplicate a site", "Copies locales, routes, pages with their localizations, and settings, in one step, under new ids and a new Site key."},
+	"rotateSiteKey": {"Sites", "Replace a site's key", "The old Site key works until the grace ends."},
+	"listSitePages": {"Pages", "List the pages of a site", "The same list as `GET /v6/pages?siteId=`."},
+
+	"listLocales":   {"Locales", "List locales", "Oldest first."},
+	"createLocale":  {"Locales", "Create a locale", "Code, domain and effective path prefix are unique in a site."},
+	"getLocale":     {"Locales", "Get a locale", ""},
+	"updateLocale":  {"Locales", "Update a locale", "Fields left out stay as they are."},
+	"deleteLocale":  {"Locales", "Delete a locale", "Hides the locale and what pages override in it. The default locale can't be deleted."},
+	"restoreLocale": {"Locales", "Restore a deleted locale", "It comes back as it was. 409 if it is not deleted, or if its code, domain, prefix or a pathname has been taken since."},
+
+	"listRoutes":  {"Routes", "List routes", "Oldest first."},
+	"createRoute": {"Routes", "Create a route", "The pathname must be free in the draft and in the live version."},
+	"getRoute":    {"Routes", "Get a route", ""},
+	"updateRoute": {"Routes", "Update a route", ""},
+	"deleteRoute": {"Routes", "Delete a route", ""},
+
+	"listPages":      {"Pages", "List pages", "In the order asked for, by Unicode code point; nulls last in ascending order; ties by id."},
+	"createPage":     {"Pages", "Create a page", "In the draft: the live version does not change."},
+	"getPage":        {"Pages", "Get a page", "By id, or by pathname with `siteId`. With `locale`, every field is answered as it stands there."},
+	"updatePage":     {"Pages", "Update a page", "In the draft. Fields left out stay as they are. With `locale`, writes overrides, and null returns a field to inheritance."},
+	"deletePage":     {"Pages", "Delete a page", "From the draft. It can be restored."},
+	"restorePage":    {"Pages", "Restore a deleted page", "409 if it is not deleted, or if its pathname has been taken since."},
+	"delocalizePage": {"Pages", "Drop a page's localization", "Everything that the locale overrides returns to inheritance."},
+}

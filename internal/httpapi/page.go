@@ -1,0 +1,198 @@
+package httpapi
+
+import (
+	"galley/internal/cms"
+	"galley/internal/service"
+)
+
+// Page is a page of a site as one version and locale shows it.
+type Page struct {
+	Object                    string             `json:"object" enum:"page" doc:"Always page."`
+	ID                        cms.ID             `json:"id" doc:"Identifier of the page."`
+	SiteID                    cms.ID             `json:"siteId" doc:"The site that the page belongs to."`
+	Name                      string             `json:"name" doc:"Name of the page: as given, or else its title, or else the last segment of its pathname." example:"About us"`
+	Pathname                  string             `json:"pathname" doc:"Page pathname." example:"/about"`
+	CanonicalURL              *string            `json:"canonicalUrl" doc:"Canonical URL." example:"https://www.example.com/about"`
+	Title                     *string            `json:"title" doc:"Page title." example:"About us"`
+	Description               *string            `json:"description" doc:"Page description." example:"Who we are"`
+	SocialImageURL            *string            `json:"socialImageUrl" doc:"Social image URL." example:"https://www.example.com/about.png"`
+	SitemapPriority           *float64           `json:"sitemapPriority" minimum:"0" maximum:"1" doc:"Sitemap priority." example:"0.5"`
+	SitemapFrequency          *cms.Frequency     `json:"sitemapFrequency" doc:"Sitemap frequency." example:"weekly"`
+	CreatedAt                 timestamp          `json:"createdAt" doc:"Creation time."`
+	UpdatedAt                 timestamp          `json:"updatedAt" doc:"Last update time."`
+	PublishedAt               *timestamp         `json:"publishedAt" doc:"When the page last went live."`
+	IsOnline                  bool               `json:"isOnline" doc:"Whether the page is online." example:"true"`
+	ExcludedFromSearchEngines *bool              `json:"excludedFromSearchEngines" doc:"Whether the page is excluded from search." example:"false"`
+	Localizations             []PageLocalization `json:"localizations" doc:"The locales, other than the default, that override something of the page."`
+	Locale                    string             `json:"locale" doc:"The locale that is shown: the default one of the site unless another was asked for." example:"en-US"`
+}
+
+// PageLocalization is a locale that overrides something of a page.
+type PageLocalization struct {
+	Pathname string `json:"pathname" doc:"The pathname in effect in the locale." example:"/a-propos"`
+	Locale   string `json:"locale" doc:"Locale code." example:"fr"`
+	ID       cms.ID `json:"id" doc:"Identifier of the locale."`
+}
+
+func newPage(v service.PageView) Page {
+	p := Page{
+		Object: "page", ID: v.ID, SiteID: v.SiteID, Name: v.DisplayName(), Pathname: v.Values.Pathname,
+		CanonicalURL: v.Values.CanonicalURL, Title: v.Values.Title, Description: v.Values.Description,
+		SocialImageURL: v.Values.SocialImageURL, SitemapPriority: v.Values.SitemapPriority,
+		SitemapFrequency: v.Values.SitemapFrequency, CreatedAt: newTimestamp(v.CreatedAt),
+		UpdatedAt: newTimestamp(v.UpdatedAt), PublishedAt: newNullTimestamp(v.PublishedAt),
+		IsOnline: v.Values.IsOnline, ExcludedFromSearchEngines: v.Values.ExcludedFromSearchEngines,
+		Localizations: make([]PageLocalization, len(v.Localizations)), Locale: v.Locale,
+	}
+	for i, l := range v.Localizations {
+		p.Localizations[i] = PageLocalization{Pathname: l.Pathname, Locale: l.Locale, ID: l.LocaleID}
+	}
+	return p
+}
+
+// pageMeta are the fields that may be null wherever a page is written.
+type pageMeta struct {
+	Title                     cms.Opt[*string]        `json:"title" doc:"Page title." example:"About us"`
+	Description               cms.Opt[*string]        `json:"description" doc:"Page description." example:"Who we are"`
+	CanonicalURL              cms.Opt[*string]        `json:"canonicalUrl" format:"uri" doc:"Canonical URL." example:"https://www.example.com/about"`
+	SocialImageURL            cms.Opt[*string]        `json:"socialImageUrl" format:"uri" doc:"Social image URL." example:"https://www.example.com/about.png"`
+	SitemapPriority           cms.Opt[*float64]       `json:"sitemapPriority" minimum:"0" maximum:"1" doc:"Sitemap priority." example:"0.5"`
+	SitemapFrequency          cms.Opt[*cms.Frequency] `json:"sitemapFrequency" doc:"Sitemap frequency." example:"weekly"`
+	ExcludedFromSearchEngines cms.Opt[*bool]          `json:"excludedFromSearchEngines" doc:"Whether the page is excluded from search." example:"false"`
+}
+
+// PageCreate is the body that makes a page.
+type PageCreate struct {
+	SiteID   cms.Opt[cms.ID] `json:"siteId" required:"true" doc:"The site that the page belongs to."`
+	Pathname cms.Opt[string] `json:"pathname" required:"true" doc:"Page pathname. A missing leading slash is added, a trailing one dropped." example:"/about"`
+	Name     cms.Opt[string] `json:"name" maxLength:"255" doc:"Name of the page; without one, the title or the last segment of the pathname stands in." example:"About us"`
+	IsOnline cms.Opt[bool]   `json:"isOnline" default:"true" doc:"Whether the page is online." example:"true"`
+	pageMeta
+}
+
+// PagePatch is the body that changes a page.
+type PagePatch struct {
+	Pathname cms.Opt[*string] `json:"pathname" doc:"Page pathname. Null, with a locale, returns it to inheritance." example:"/about"`
+	Name     cms.Opt[string]  `json:"name" maxLength:"255" doc:"Name of the page; the same in every locale." example:"About us"`
+	IsOnline cms.Opt[*bool]   `json:"isOnline" doc:"Whether the page is online. Null, with a locale, returns it to inheritance." example:"true"`
+	pageMeta
+}
+
+func (m pageMeta) patch() cms.PagePatch {
+	return cms.PagePatch{
+		Title: m.Title, Description: m.Description, CanonicalURL: m.CanonicalURL, SocialImageURL: m.SocialImageURL,
+		SitemapPriority: m.SitemapPriority, SitemapFrequency: m.SitemapFrequency,
+		ExcludedFromSearchEngines: m.ExcludedFromSearchEngines,
+	}
+}
+
+func (b PageCreate) domain(p *cms.Problems) cms.NewPage {
+	n := cms.NewPage{SiteID: b.SiteID, PagePatch: b.patch()}
+	n.Pathname, n.Name, n.IsOnline = orNull(b.Pathname), b.Name, orNull(b.IsOnline)
+	n.Clean(p)
+	return n
+}
+
+// orNull widens a value that can't be null to one that could.
+func orNull[T any](o cms.Opt[T]) cms.Opt[*T] {
+	if !o.Set {
+		return cms.Opt[*T]{}
+	}
+	return cms.Some(&o.Value)
+}
+
+func (b PagePatch) patch() cms.PagePatch {
+	c := b.pageMeta.patch()
+	c.Pathname, c.Name, c.IsOnline = b.Pathname, b.Name, b.IsOnline
+	return c
+}
+
+const pageValue = "pageIdOrPathname"
+
+func (a *API) listPages(r *request) (answer, error) {
+	return a.listPagesOf(r, r.query.siteID)
+}
+
+func (a *API) listSitePages(r *request) (answer, error) {
+	id, err := r.siteID()
+	if err != nil {
+		return answer{}, err
+	}
+	return a.listPagesOf(r, id)
+}
+
+func (a *API) listPagesOf(r *request, siteID cms.ID) (answer, error) {
+	q := r.query
+	list, err := a.svc.Pages(r.Context(), r.who, service.ReadPages{
+		Query: cms.PageQuery{
+			SiteID: siteID, Version: q.version, PathPrefix: q.pathPrefix, Sort: q.sort, Descending: q.descending,
+			IncludeOffline: q.includeOffline, Limit: q.list.Limit,
+		},
+		Locale: q.locale,
+		After:  q.list.After,
+	})
+	return ok(newList(list, newPage)), err
+}
+
+func (a *API) createPage(r *request) (answer, error) {
+	p, err := a.svc.CreatePage(r.Context(), r.who, input(r, PageCreate.domain))
+	return created("/v6/pages/"+p.ID.String(), newPage(p)), err
+}
+
+func (a *API) getPage(r *request) (answer, error) {
+	ref, err := r.ref(pageValue)
+	if err != nil {
+		return answer{}, err
+	}
+	p, err := a.svc.Page(r.Context(), r.who, service.ReadPage{Ref: ref, Version: r.query.version, Locale: r.query.locale})
+	return ok(newPage(p)), err
+}
+
+func (a *API) updatePage(r *request) (answer, error) {
+	ref, err := r.ref(pageValue)
+	if err != nil {
+		return answer{}, err
+	}
+	p, err := a.svc.UpdatePage(r.Context(), r.who, ref, r.query.locale, pageInput(r), ifMatch(r, newPage))
+	return ok(newPage(p)), err
+}
+
+// pageInput reads a patch. Which nulls it may have depends on the locale that
+// the service finds.
+func pageInput(r *request) service.PageInput {
+	body := readBody(r)
+	convert := func(localized bool) service.Input[cms.PagePatch] {
+		return decoded(body, func(b PagePatch, p *cms.Problems) cms.PagePatch {
+			c := b.patch()
+			c.Clean(p, localized)
+			return c
+		})
+	}
+	return func(localized bool) (cms.PagePatch, error) { return convert(localized)() }
+}
+
+func (a *API) deletePage(r *request) (answer, error) {
+	ref, err := r.ref(pageValue)
+	if err != nil {
+		return answer{}, err
+	}
+	return noContent(), a.svc.DeletePage(r.Context(), r.who, ref, ifMatch(r, newPage))
+}
+
+func (a *API) restorePage(r *request) (answer, error) {
+	id, err := r.pathID("pageId", cms.KindPage)
+	if err != nil {
+		return answer{}, err
+	}
+	p, err := a.svc.RestorePage(r.Context(), r.who, id)
+	return ok(newPage(p)), err
+}
+
+func (a *API) delocalizePage(r *request) (answer, error) {
+	id, err := r.pathID("pageId", cms.KindPage)
+	if err != nil {
+		return answer{}, err
+	}
+	err = a.svc.DelocalizePage(r.Context(), r.who, service.Ref{ID: id, SiteID: r.query.siteID}, r.values[localeValue], nil)
+	return noContent(), err
+}

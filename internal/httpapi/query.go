@@ -1,0 +1,213 @@
+package httpapi
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"galley/internal/cms"
+)
+
+// query holds every known parameter, parsed. An endpoint fills those that it
+// declares.
+type query struct {
+	siteID         cms.ID
+	workspaceID    cms.ID
+	list           cms.ListQuery
+	locale         string
+	version        cms.Version
+	pathPrefix     string
+	sort           cms.PageSort
+	descending     bool
+	includeOffline bool
+	skipValidation bool
+}
+
+// param is a query parameter: how it is documented, and how it is read. parse
+// returns what is wrong with a value, or "".
+type param struct {
+	name     string
+	doc      string
+	schema   schema
+	required bool
+	parse    func(q *query, value string) string
+}
+
+// needed is the parameter where it can't be left out.
+func (p param) needed() param {
+	p.required = true
+	return p
+}
+
+const mustBeID = "must be a UUID"
+
+var (
+	paramSiteID = param{
+		name: "siteId", doc: "The site. Required when a pathname or locale code is used instead of an id.", schema: idSchema,
+		parse: func(q *query, v string) string { return parseIDParam(&q.siteID, v, mustBeID) },
+	}
+	paramListSiteID = param{
+		name: "siteId", doc: "The site whose items are listed.", schema: idSchema, required: true,
+		parse: paramSiteID.parse,
+	}
+	paramWorkspaceID = param{
+		name: "workspaceId", doc: "The workspace. The key's own is the only one it reaches.", schema: idSchema,
+		parse: func(q *query, v string) string { return parseIDParam(&q.workspaceID, v, mustBeID) },
+	}
+	paramLimit = param{
+		name: "limit", doc: "How many items to return at most.",
+		schema: schema{"type": "integer", "minimum": 1, "maximum": cms.MaxLimit, "default": cms.DefaultLimit},
+		parse:  parseLimit,
+	}
+	paramAfter = param{
+		name: "startingAfter", doc: "The cursor: the id of the last item of the page before.", schema: idSchema,
+		parse: func(q *query, v string) string {
+			return parseIDParam(&q.list.After, v, cms.ErrCursor.Details[0].Message)
+		},
+	}
+	paramVersion = param{
+		name: "versionRef", doc: "The draft (working) version, or the live (published) one.",
+		schema: schema{"type": "string", "enum": []string{"ref:draft", "ref:live"}, "default": "ref:draft"},
+		parse: func(q *query, v string) string {
+			return parseWord(v, map[string]func(){
+				"ref:draft": func() { q.version = cms.Draft },
+				"ref:live":  func() { q.version = cms.Live },
+			})
+		},
+	}
+	paramLocale = param{
+		name: "locale", doc: "A locale of the site, by code or id: every field is answered as it stands there.",
+		schema: schema{"type": "string", "example": "fr"},
+		parse: func(q *query, v string) string {
+			if _, ok := cms.ParseID(v); !ok && !cms.LocaleCodeForm(v) {
+				return "must be a locale code or id"
+			}
+			q.locale = v
+			return ""
+		},
+	}
+	paramPathPrefix = param{
+		name: "pathPrefix", doc: "Only pages whose pathname begins with this, letter for letter.",
+		schema: schema{"type": "string", "default": "/", "example": "/blog"},
+		parse: func(q *query, v string) string {
+			if strings.ContainsRune(v, 0) {
+				return "must not have a NUL character"
+			}
+			q.pathPrefix = v
+			return ""
+		},
+	}
+	paramSortBy = param{
+		name: "sortBy", doc: "The order of the list.",
+		schema: schema{"type": "string", "enum": cms.PageSorts, "default": cms.SortPath},
+		parse: func(q *query, v string) string {
+			if !slices.Contains(cms.PageSorts, cms.PageSort(v)) {
+				return "must be one of path, title, description, createdAt, updatedAt"
+			}
+			q.sort = cms.PageSort(v)
+			return ""
+		},
+	}
+	paramSortDirection = param{
+		name: "sortDirection", doc: "Ascending or descending; nulls are last in ascending order.",
+		schema: schema{"type": "string", "enum": []string{"asc", "desc"}, "default": "asc"},
+		parse: func(q *query, v string) string {
+			return parseWord(v, map[string]func(){"asc": func() {}, "desc": func() { q.descending = true }})
+		},
+	}
+	paramIncludeOffline = param{
+		name: "includeOffline", doc: "Whether pages that are offline are listed too.",
+		schema: schema{"type": "boolean", "default": false},
+		parse:  func(q *query, v string) string { return parseBool(&q.includeOffline, v) },
+	}
+	paramSkipValidation = param{
+		name: "skipValidation", doc: "Admits a pathname of another system's form, such as /products/[slug].",
+		schema: schema{"type": "boolean", "default": false},
+		parse:  func(q *query, v string) string { return parseBool(&q.skipValidation, v) },
+	}
+)
+
+func parseIDParam(dst *cms.ID, v, message string) string {
+	id, ok := cms.ParseID(v)
+	if !ok {
+		return message
+	}
+	*dst = id
+	return ""
+}
+
+var limitForm = regexp.MustCompile(`^[1-9][0-9]{0,2}$`)
+
+func parseLimit(q *query, v string) string {
+	n, err := strconv.Atoi(v)
+	if err != nil || !limitForm.MatchString(v) || n > cms.MaxLimit {
+		return "must be an integer from 1 to 100"
+	}
+	q.list.Limit = n
+	return ""
+}
+
+func parseBool(dst *bool, v string) string {
+	return parseWord(v, map[string]func(){"true": func() { *dst = true }, "false": func() { *dst = false }})
+}
+
+func parseWord(v string, words map[string]func()) string {
+	set, ok := words[v]
+	if !ok {
+		list := make([]string, 0, len(words))
+		for word := range words {
+			list = append(list, word)
+		}
+		slices.Sort(list)
+		return "must be one of " + strings.Join(list, ", ")
+	}
+	set()
+	return ""
+}
+
+// parseQuery reads a raw query string, strictly: the standard library drops
+// what it does not understand. Parameters that are not known are ignored.
+func parseQuery(raw string, params []param) (query, error) {
+	q := query{list: cms.ListQuery{Limit: cms.DefaultLimit}, sort: cms.SortPath, pathPrefix: "/"}
+	var problems cms.Problems
+	seen := map[string]bool{}
+	for part := range strings.SplitSeq(raw, "&") {
+		if part == "" {
+			continue
+		}
+		rawName, rawValue, _ := strings.Cut(part, "=")
+		name, err := url.QueryUnescape(rawName)
+		if err != nil || strings.Contains(rawName, ";") {
+			problems.Add("query", "is malformed")
+			continue
+		}
+		i := slices.IndexFunc(params, func(p param) bool { return p.name == name })
+		value, err := url.QueryUnescape(rawValue)
+		malformed := err != nil || strings.Contains(rawValue, ";") || !utf8.ValidString(value)
+		switch {
+		case i < 0 && malformed:
+			problems.Add("query", "is malformed")
+		case i < 0:
+		case malformed:
+			problems.Add(name, "is malformed")
+		case seen[name]:
+			problems.Add(name, "must be given once")
+		case value == "":
+			problems.Add(name, "must not be empty")
+		default:
+			if message := params[i].parse(&q, value); message != "" {
+				problems.Add(name, message)
+			}
+		}
+		seen[name] = true
+	}
+	for _, p := range params {
+		if p.required && !seen[p.name] {
+			problems.Add(p.name, "is required")
+		}
+	}
+	return q, problems.Err()
+}

@@ -1,0 +1,119 @@
+package httpapi
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"galley/internal/cms"
+)
+
+// router finds the endpoint for an address. It neither redirects nor cleans:
+// an address is what was sent. A value in an address may hold escaped slashes,
+// and a pathname may be written with plain ones, which no router of the
+// standard library allows.
+type router struct {
+	patterns []pattern // most specific first
+}
+
+// pattern is an address with its endpoints by method. Its segments are fixed,
+// or {name} for any one segment, {name:id} for an id, or {name...} for all
+// that is left.
+type pattern struct {
+	segments  []string
+	endpoints map[string]*endpoint
+}
+
+func newRouter(table []*endpoint) router {
+	var r router
+	for _, e := range table {
+		segments := strings.Split(e.pattern[1:], "/")
+		i := slices.IndexFunc(r.patterns, func(p pattern) bool { return slices.Equal(p.segments, segments) })
+		if i < 0 {
+			i = len(r.patterns)
+			r.patterns = append(r.patterns, pattern{segments, map[string]*endpoint{}})
+		}
+		r.patterns[i].endpoints[e.method] = e
+	}
+	slices.SortStableFunc(r.patterns, func(a, b pattern) int { return strings.Compare(a.rank(), b.rank()) })
+	return r
+}
+
+// rank orders patterns: fixed segments before ids, ids before single values,
+// those before tails.
+func (p pattern) rank() string {
+	var b strings.Builder
+	for _, s := range p.segments {
+		switch {
+		case strings.HasSuffix(s, "...}"):
+			b.WriteByte('d')
+		case strings.HasSuffix(s, ":id}"):
+			b.WriteByte('b')
+		case strings.HasPrefix(s, "{"):
+			b.WriteByte('c')
+		default:
+			b.WriteByte('a')
+		}
+	}
+	return b.String()
+}
+
+// route finds the endpoint of a request and the values in its address. With no
+// endpoint, allow lists the methods that the address has, if any.
+func (r router) route(method, escapedPath string) (found *endpoint, values map[string]string, allow []string) {
+	if !strings.HasPrefix(escapedPath, "/") {
+		return nil, nil, nil
+	}
+	segments := strings.Split(escapedPath[1:], "/")
+	for _, p := range r.patterns {
+		values, ok := p.match(segments)
+		if !ok {
+			continue
+		}
+		if e, ok := p.endpoints[method]; ok {
+			return e, values, nil
+		}
+		for m := range p.endpoints {
+			allow = append(allow, m)
+		}
+		// An id with a known suffix is that endpoint and nothing else. A
+		// fixed word, such as batch, may be a pathname to other methods.
+		if strings.Contains(p.rank(), "b") {
+			break
+		}
+	}
+	slices.Sort(allow)
+	return nil, nil, slices.Compact(allow)
+}
+
+func (p pattern) match(segments []string) (map[string]string, bool) {
+	values := map[string]string{}
+	for i, want := range p.segments {
+		if i >= len(segments) {
+			return nil, false
+		}
+		if !strings.HasPrefix(want, "{") {
+			if segments[i] != want {
+				return nil, false
+			}
+			continue
+		}
+		name, raw := strings.Trim(want, "{}"), segments[i]
+		if tail, ok := strings.CutSuffix(name, "..."); ok {
+			name, raw = tail, strings.Join(segments[i:], "/")
+			segments = segments[:i+1]
+		}
+		value, err := url.PathUnescape(raw)
+		if err != nil || value == "" {
+			return nil, false
+		}
+		if idName, ok := strings.CutSuffix(name, ":id"); ok {
+			name = idName
+			if _, ok := cms.ParseID(value); !ok {
+				return nil, false
+			}
+		}
+		values[name] = value
+	}
+	return values, len(segments) == len(p.segments)
+}

@@ -1,0 +1,99 @@
+package httpapi
+
+import (
+	"net/http"
+	"reflect"
+	"strings"
+
+	"galley/internal/cms"
+)
+
+// endpoint is one row of the route table: everything that routing, permission
+// checks, decoding and the interface document need to know about an address.
+// Its words for people are in openapi_text.go, by name.
+type endpoint struct {
+	method  string
+	pattern string
+	name    string // the operation's id
+	scope   cms.Scope
+	siteKey bool // a Site key may do this too
+	params  []param
+	body    reflect.Type // nil: none
+	status  int          // of success
+	answer  reflect.Type // nil: no body
+	handle  func(*request) (answer, error)
+}
+
+// bodyOptional tells whether no body is the same as {}.
+func (e *endpoint) bodyOptional() bool {
+	return len(requiredFields(e.body)) == 0
+}
+
+// path is the address as the interface document writes it.
+func (e *endpoint) path() string {
+	return strings.NewReplacer("...}", "}", ":id}", "}").Replace(e.pattern)
+}
+
+const (
+	appsOnly   = false
+	siteKeyToo = true
+)
+
+func typ[T any]() reflect.Type { return reflect.TypeFor[T]() }
+
+// endpoints is the route table.
+func (a *API) endpoints() []*endpoint {
+	const (
+		get, post, patch, del = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
+		read, write, admin    = cms.ScopeRead, cms.ScopeWrite, cms.ScopeAdmin
+	)
+	var (
+		inSite   = []param{paramSiteID}
+		list     = []param{paramLimit, paramAfter}
+		siteList = []param{paramListSiteID, paramLimit, paramAfter}
+		pageRead = []param{paramSiteID, paramVersion, paramLocale}
+		pageList = []param{paramLimit, paramAfter, paramPathPrefix, paramSortBy, paramSortDirection, paramIncludeOffline, paramLocale, paramVersion}
+		raw      = []param{paramSkipValidation}
+	)
+	return []*endpoint{
+		{get, "/v2/workspace", "getWorkspace", admin, appsOnly, nil, nil, 200, typ[Workspace](), a.getWorkspace},
+
+		{get, "/v2/apps", "listApps", admin, appsOnly, list, nil, 200, typ[List[App]](), a.listApps},
+		{post, "/v2/apps", "createApp", admin, appsOnly, nil, typ[AppCreate](), 201, typ[AppWithKey](), a.createApp},
+		{get, "/v2/apps/{appId}", "getApp", admin, appsOnly, nil, nil, 200, typ[App](), a.getApp},
+		{patch, "/v2/apps/{appId}", "updateApp", admin, appsOnly, nil, typ[AppPatch](), 200, typ[App](), a.updateApp},
+		{del, "/v2/apps/{appId}", "deleteApp", admin, appsOnly, nil, nil, 204, nil, a.deleteApp},
+		{post, "/v2/apps/{appId}/rotate", "rotateAppKey", admin, appsOnly, nil, typ[KeyRotate](), 200, typ[AppWithKey](), a.rotateAppKey},
+
+		{get, "/v2/sites", "listSites", read, appsOnly, append([]param{paramWorkspaceID}, list...), nil, 200, typ[List[Site]](), a.listSites},
+		{post, "/v2/sites", "createSite", write, appsOnly, nil, typ[SiteCreate](), 201, typ[Site](), a.createSite},
+		{get, "/v2/sites/{siteId}", "getSite", read, siteKeyToo, nil, nil, 200, typ[Site](), a.getSite},
+		{patch, "/v2/sites/{siteId}", "updateSite", write, appsOnly, nil, typ[SitePatch](), 200, typ[Site](), a.updateSite},
+		{del, "/v2/sites/{siteId}", "deleteSite", write, appsOnly, nil, nil, 204, nil, a.deleteSite},
+		{post, "/v2/sites/{siteId}/restore", "restoreSite", write, appsOnly, nil, nil, 200, typ[Site](), a.restoreSite},
+		{post, "/v2/sites/{siteId}/duplicate", "duplicateSite", write, appsOnly, nil, typ[SiteDuplicate](), 201, typ[Site](), a.duplicateSite},
+		{post, "/v2/sites/{siteId}/rotate-key", "rotateSiteKey", write, appsOnly, nil, typ[KeyRotate](), 200, typ[Site](), a.rotateSiteKey},
+		{get, "/v2/sites/{siteId}/pages", "listSitePages", read, siteKeyToo, pageList, nil, 200, typ[List[Page]](), a.listSitePages},
+
+		{get, "/v2/locales", "listLocales", read, siteKeyToo, siteList, nil, 200, typ[List[Locale]](), a.listLocales},
+		{post, "/v2/locales", "createLocale", write, appsOnly, nil, typ[LocaleCreate](), 201, typ[Locale](), a.createLocale},
+		{get, "/v2/locales/{localeIdOrCode}", "getLocale", read, siteKeyToo, inSite, nil, 200, typ[Locale](), a.getLocale},
+		{patch, "/v2/locales/{localeIdOrCode}", "updateLocale", write, appsOnly, inSite, typ[LocalePatch](), 200, typ[Locale](), a.updateLocale},
+		{del, "/v2/locales/{localeIdOrCode}", "deleteLocale", write, appsOnly, inSite, nil, 204, nil, a.deleteLocale},
+		{post, "/v2/locales/{localeIdOrCode}/restore", "restoreLocale", write, appsOnly, inSite, nil, 200, typ[Locale](), a.restoreLocale},
+
+		{get, "/v2/routes", "listRoutes", read, siteKeyToo, siteList, nil, 200, typ[List[Route]](), a.listRoutes},
+		{post, "/v2/routes", "createRoute", write, appsOnly, raw, typ[RouteCreate](), 201, typ[Route](), a.createRoute},
+		{get, "/v2/routes/{routeIdOrPathname...}", "getRoute", read, siteKeyToo, inSite, nil, 200, typ[Route](), a.getRoute},
+		{patch, "/v2/routes/{routeIdOrPathname...}", "updateRoute", write, appsOnly, append(raw, paramSiteID), typ[RoutePatch](), 200, typ[Route](), a.updateRoute},
+		{del, "/v2/routes/{routeIdOrPathname...}", "deleteRoute", write, appsOnly, inSite, nil, 204, nil, a.deleteRoute},
+
+		{get, "/v6/pages", "listPages", read, siteKeyToo, append([]param{paramListSiteID}, pageList...), nil, 200, typ[List[Page]](), a.listPages},
+		{post, "/v6/pages", "createPage", write, appsOnly, nil, typ[PageCreate](), 201, typ[Page](), a.createPage},
+		{get, "/v6/pages/{pageIdOrPathname...}", "getPage", read, siteKeyToo, pageRead, nil, 200, typ[Page](), a.getPage},
+		{patch, "/v6/pages/{pageIdOrPathname...}", "updatePage", write, appsOnly, []param{paramSiteID, paramLocale}, typ[PagePatch](), 200, typ[Page](), a.updatePage},
+		{del, "/v6/pages/{pageIdOrPathname...}", "deletePage", write, appsOnly, inSite, nil, 204, nil, a.deletePage},
+		{post, "/v6/pages/{pageId:id}/restore", "restorePage", write, appsOnly, nil, nil, 200, typ[Page](), a.restorePage},
+		{del, "/v6/pages/{pageId:id}/localizations/{localeIdOrCode}", "delocalizePage", write, appsOnly, nil, nil, 204, nil, a.delocalizePage},
+	}
+}

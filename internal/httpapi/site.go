@@ -1,0 +1,166 @@
+package httpapi
+
+import (
+	"galley/internal/cms"
+)
+
+// Site is a website.
+type Site struct {
+	Object                  string            `json:"object" enum:"site" doc:"Always site."`
+	ID                      cms.ID            `json:"id" doc:"Identifier of the site."`
+	WorkspaceID             cms.ID            `json:"workspaceId" doc:"The workspace that owns the site."`
+	Name                    string            `json:"name" doc:"Name of the site." example:"Shop"`
+	HostOrigin              *string           `json:"hostOrigin" format:"uri" doc:"Origin under which the site is served." example:"https://www.example.com"`
+	PublicAPIKey            cms.ID            `json:"publicApiKey" doc:"The Site API key: it reads this site and nothing else."`
+	SiteKeyAccess           cms.SiteKeyAccess `json:"siteKeyAccess" doc:"Which versions the Site API key reads: draft is both, live is the live one alone."`
+	DefaultLocale           string            `json:"defaultLocale" doc:"Code of the default locale." example:"en-US"`
+	DefaultLocalePathPrefix *string           `json:"defaultLocalePathPrefix" doc:"Path prefix of the default locale; null means its code is used." example:"en"`
+	LocaleManagementMode    cms.LocaleMode    `json:"localeManagementMode" doc:"Whether locales are managed here or by another system."`
+	CreatedAt               timestamp         `json:"createdAt" doc:"Creation time."`
+	UpdatedAt               timestamp         `json:"updatedAt" doc:"Last update time."`
+}
+
+func newSite(s cms.Site) Site {
+	return Site{
+		Object: "site", ID: s.ID, WorkspaceID: s.WorkspaceID, Name: s.Name, HostOrigin: s.HostOrigin,
+		PublicAPIKey: s.PublicAPIKey, SiteKeyAccess: s.KeyAccess, DefaultLocale: s.DefaultLocale.Code,
+		DefaultLocalePathPrefix: s.DefaultLocale.PathPrefix, LocaleManagementMode: s.LocaleMode,
+		CreatedAt: newTimestamp(s.CreatedAt), UpdatedAt: newTimestamp(s.UpdatedAt),
+	}
+}
+
+// SiteCreate is the body that makes a site.
+type SiteCreate struct {
+	Name                 cms.Opt[string]         `json:"name" required:"true" maxLength:"255" doc:"Name of the site." example:"Shop"`
+	WorkspaceID          cms.Opt[cms.ID]         `json:"workspaceId" doc:"The workspace; the key's own unless given."`
+	HostOrigin           cms.Opt[*string]        `json:"hostOrigin" format:"uri" doc:"Origin under which the site is served." example:"https://www.example.com"`
+	DefaultLocale        cms.Opt[string]         `json:"defaultLocale" default:"en-US" doc:"Code of the default locale." example:"en-US"`
+	LocaleManagementMode cms.Opt[cms.LocaleMode] `json:"localeManagementMode" default:"internal" doc:"Whether locales are managed here or by another system."`
+}
+
+func (b SiteCreate) domain(p *cms.Problems) cms.NewSite {
+	n := cms.NewSite{
+		Name: b.Name, WorkspaceID: b.WorkspaceID, HostOrigin: b.HostOrigin,
+		DefaultLocale: b.DefaultLocale, LocaleMode: b.LocaleManagementMode,
+	}
+	n.Clean(p)
+	return n
+}
+
+// SitePatch is the body that changes a site.
+type SitePatch struct {
+	Name                    cms.Opt[string]            `json:"name" maxLength:"255" doc:"Name of the site." example:"Shop"`
+	HostOrigin              cms.Opt[*string]           `json:"hostOrigin" format:"uri" doc:"Origin under which the site is served." example:"https://www.example.com"`
+	DefaultLocale           cms.Opt[string]            `json:"defaultLocale" doc:"Code of the default locale: another locale of the site, or a new one. What readers see in each locale stays as it is." example:"en-US"`
+	DefaultLocalePathPrefix cms.Opt[*string]           `json:"defaultLocalePathPrefix" doc:"Path prefix of the default locale; null means its code is used." example:"en"`
+	SiteKeyAccess           cms.Opt[cms.SiteKeyAccess] `json:"siteKeyAccess" doc:"Which versions the Site API key reads. Choose live before the key goes into a browser."`
+	LocaleManagementMode    cms.Opt[cms.LocaleMode]    `json:"localeManagementMode" doc:"Whether locales are managed here or by another system."`
+}
+
+func (b SitePatch) domain(p *cms.Problems) cms.SitePatch {
+	c := cms.SitePatch{
+		Name: b.Name, HostOrigin: b.HostOrigin, DefaultLocale: b.DefaultLocale,
+		DefaultLocalePathPrefix: b.DefaultLocalePathPrefix, KeyAccess: b.SiteKeyAccess, LocaleMode: b.LocaleManagementMode,
+	}
+	c.Clean(p)
+	return c
+}
+
+// SiteDuplicate is the body that copies a site.
+type SiteDuplicate struct {
+	Name cms.Opt[string] `json:"name" required:"true" maxLength:"255" doc:"Name of the copy." example:"Shop (copy)"`
+}
+
+func (b SiteDuplicate) domain(p *cms.Problems) cms.DuplicateSite {
+	d := cms.DuplicateSite{Name: b.Name}
+	d.Clean(p)
+	return d
+}
+
+// KeyRotate is the body that replaces a key.
+type KeyRotate struct {
+	GraceSeconds cms.Opt[int] `json:"graceSeconds" default:"0" minimum:"0" maximum:"2592000" doc:"How long the old key goes on working." example:"3600"`
+}
+
+func (b KeyRotate) domain(p *cms.Problems) cms.RotateKey {
+	k := cms.RotateKey{GraceSeconds: b.GraceSeconds}
+	k.Clean(p)
+	return k
+}
+
+// pathID reads an id in the address. A value that is none can't be any
+// resource.
+func (r *request) pathID(name string, kind cms.Kind) (cms.ID, error) {
+	id, ok := cms.ParseID(r.values[name])
+	if !ok {
+		return id, cms.NotFound(kind)
+	}
+	return id, nil
+}
+
+func (r *request) siteID() (cms.ID, error) { return r.pathID("siteId", cms.KindSite) }
+
+func siteLocation(s cms.Site) string { return "/v2/sites/" + s.ID.String() }
+
+func (a *API) listSites(r *request) (answer, error) {
+	list, err := a.svc.Sites(r.Context(), r.who, r.query.workspaceID, r.query.list)
+	return ok(newList(list, newSite)), err
+}
+
+func (a *API) createSite(r *request) (answer, error) {
+	s, err := a.svc.CreateSite(r.Context(), r.who, input(r, SiteCreate.domain))
+	return created(siteLocation(s), newSite(s)), err
+}
+
+func (a *API) getSite(r *request) (answer, error) {
+	id, err := r.siteID()
+	if err != nil {
+		return answer{}, err
+	}
+	s, err := a.svc.Site(r.Context(), r.who, id)
+	return ok(newSite(s)), err
+}
+
+func (a *API) updateSite(r *request) (answer, error) {
+	id, err := r.siteID()
+	if err != nil {
+		return answer{}, err
+	}
+	s, err := a.svc.UpdateSite(r.Context(), r.who, id, input(r, SitePatch.domain), ifMatch(r, newSite))
+	return ok(newSite(s)), err
+}
+
+func (a *API) deleteSite(r *request) (answer, error) {
+	id, err := r.siteID()
+	if err != nil {
+		return answer{}, err
+	}
+	return noContent(), a.svc.DeleteSite(r.Context(), r.who, id, ifMatch(r, newSite))
+}
+
+func (a *API) restoreSite(r *request) (answer, error) {
+	id, err := r.siteID()
+	if err != nil {
+		return answer{}, err
+	}
+	s, err := a.svc.RestoreSite(r.Context(), r.who, id)
+	return ok(newSite(s)), err
+}
+
+func (a *API) duplicateSite(r *request) (answer, error) {
+	id, err := r.siteID()
+	if err != nil {
+		return answer{}, err
+	}
+	s, err := a.svc.DuplicateSite(r.Context(), r.who, id, input(r, SiteDuplicate.domain))
+	return created(siteLocation(s), newSite(s)), err
+}
+
+func (a *API) rotateSiteKey(r *request) (answer, error) {
+	id, err := r.siteID()
+	if err != nil {
+		return answer{}, err
+	}
+	s, err := a.svc.RotateSiteKey(r.Context(), r.who, id, input(r, KeyRotate.domain))
+	return ok(newSite(s)), err
+}

@@ -1,0 +1,119 @@
+// Package ratelimit admits requests at a steady rate with a burst, by the
+// generic cell rate algorithm. It knows nothing of requests or keys: a bucket
+// is a name.
+package ratelimit
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Rate admits Requests in each Period, and as many at once. The zero Rate
+// admits everything.
+type Rate struct {
+	Requests int
+	Period   time.Duration
+}
+
+// Off tells whether the rate admits everything.
+func (r Rate) Off() bool { return r.Requests == 0 }
+
+// UnmarshalText reads REQUESTS/SECONDS, or off.
+func (r *Rate) UnmarshalText(text []byte) error {
+	if string(text) == "off" {
+		*r = Rate{}
+		return nil
+	}
+	requests, seconds, ok := strings.Cut(string(text), "/")
+	n, err1 := strconv.Atoi(requests)
+	s, err2 := strconv.Atoi(seconds)
+	if !ok || err1 != nil || err2 != nil || n < 1 || s < 1 || n > 1e9 || s > 86400 {
+		return fmt.Errorf("%q is not a rate: write REQUESTS/SECONDS such as 600/60, or off", text)
+	}
+	*r = Rate{n, time.Duration(s) * time.Second}
+	return nil
+}
+
+func (r Rate) String() string {
+	if r.Off() {
+		return "off"
+	}
+	return fmt.Sprintf("%d/%d", r.Requests, int(r.Period.Seconds()))
+}
+
+// Result tells what became of a request.
+type Result struct {
+	Allowed    bool
+	Remaining  int
+	ResetAfter time.Duration // until the bucket is full again
+	RetryAfter time.Duration // until a request is admitted; 0 if one is now
+}
+
+// take is the algorithm: full is when the bucket will be full again. It
+// returns the new such time. cost 0 only looks.
+func (r Rate) take(full, now time.Time, cost int) (time.Time, Result) {
+	if full.Before(now) {
+		full = now
+	}
+	each := r.Period / time.Duration(r.Requests)
+	next := full.Add(time.Duration(cost) * each)
+	if wait := next.Sub(now) - r.Period; wait > 0 {
+		return full, Result{Remaining: r.remaining(full, now, each), ResetAfter: full.Sub(now), RetryAfter: wait}
+	}
+	return next, Result{Allowed: true, Remaining: r.remaining(next, now, each), ResetAfter: next.Sub(now)}
+}
+
+func (r Rate) remaining(full, now time.Time, each time.Duration) int {
+	return max(0, int((r.Period-full.Sub(now))/each))
+}
+
+// Memory counts in this process.
+type Memory struct {
+	mu      sync.Mutex
+	buckets map[string]time.Time
+	swept   time.Time
+}
+
+// NewMemory makes an empty limiter.
+func NewMemory() *Memory { return &Memory{buckets: map[string]time.Time{}} }
+
+// Take admits a request to a bucket, or does not.
+func (m *Memory) Take(bucket string, rate Rate, now time.Time) Result {
+	return m.take(bucket, rate, now, 1)
+}
+
+// Look tells whether a request would be admitted, without counting one.
+func (m *Memory) Look(bucket string, rate Rate, now time.Time) Result {
+	result := m.take(bucket, rate, now, 0)
+	result.Allowed = result.Allowed && result.Remaining > 0
+	return result
+}
+
+func (m *Memory) take(bucket string, rate Rate, now time.Time, cost int) Result {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sweep(now)
+	full, result := rate.take(m.buckets[bucket], now, cost)
+	if full.After(now) {
+		m.buckets[bucket] = full
+	}
+	return result
+}
+
+// sweepEvery is how often full buckets, which say nothing, are forgotten.
+const sweepEvery = time.Minute
+
+func (m *Memory) sweep(now time.Time) {
+	if now.Sub(m.swept) < sweepEvery {
+		return
+	}
+	m.swept = now
+	for bucket, full := range m.buckets {
+		if !full.After(now) {
+			delete(m.buckets, bucket)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package service
+
+import (
+	"context"
+
+	"galley/internal/cms"
+)
+
+// Caller is who sent a request: an app, or the holder of a site's own key.
+type Caller struct {
+	App  *cms.App
+	Site *cms.Site // set for a Site key
+}
+
+// ID is the credential's id, for logs and limits; never the key itself.
+func (c Caller) ID() cms.ID {
+	if c.App != nil {
+		return c.App.ID
+	}
+	return c.Site.ID
+}
+
+// WorkspaceID is the workspace that the caller belongs to.
+func (c Caller) WorkspaceID() cms.ID {
+	if c.App != nil {
+		return c.App.WorkspaceID
+	}
+	return c.Site.WorkspaceID
+}
+
+// Authenticate finds who a key belongs to. Whatever is wrong with the key,
+// the answer is the same; a key that can't be one costs no look into the
+// store.
+func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) {
+	if appKey, ok := cms.ParseAppKey(key); ok {
+		app, err := s.store.AppByKey(ctx, appKey.Hash(), s.now())
+		if err != nil {
+			return Caller{}, unauthorized(err)
+		}
+		s.usage.note(app, s.now())
+		return Caller{App: &app}, nil
+	}
+	if siteKey, ok := cms.ParseSiteKey(key); ok {
+		site, err := s.store.SiteByKey(ctx, siteKey, s.now())
+		if err != nil {
+			return Caller{}, unauthorized(err)
+		}
+		if site.DeletedAt != nil {
+			return Caller{}, cms.ErrUnauthorized
+		}
+		return Caller{Site: &site}, nil
+	}
+	return Caller{}, cms.ErrUnauthorized
+}
+
+func unauthorized(err error) error {
+	if cms.CodeOf(err) == cms.CodeNotFound {
+		return cms.ErrUnauthorized
+	}
+	return err
+}
+
+// Allow checks the caller's scope, whatever the resource. Site keys have no
+// scopes: they read, where an endpoint says that they may.
+func (c Caller) Allow(scope cms.Scope, siteKeyToo bool) error {
+	switch {
+	case c.App == nil && !siteKeyToo:
+		return cms.Forbidden("A Site key can't do this, use an App key")
+	case c.App != nil && !c.App.Has(scope):
+		return cms.Forbidden("The App key lacks the scope " + string(scope))
+	}
+	return nil
+}
+
+// reaches checks the right to a site that exists.
+func (c Caller) reaches(site cms.Site) error {
+	reached := false
+	if c.App != nil {
+		reached = c.App.WorkspaceID == site.WorkspaceID && c.App.Reaches(site.ID)
+	} else {
+		reached = c.Site.ID == site.ID
+	}
+	if !reached {
+		return cms.Forbidden("The API key has no access to this site")
+	}
+	return nil
+}
+
+// mayRead checks the right to a version of a site's pages.
+func (c Caller) mayRead(site cms.Site, version cms.Version) error {
+	if c.App == nil && version == cms.Draft && site.KeyAccess == cms.AccessLive {
+		return cms.Forbidden("This Site key reads the live version only, pass versionRef=ref:live")
+	}
+	return nil
+}
+
+// site loads a site that exists and that the caller may reach.
+func (c Caller) site(ctx context.Context, r cms.Reader, id cms.ID) (cms.Site, error) {
+	return c.checkSite(r.Site(ctx, id))
+}
+
+// lockSite is site for a transaction that writes.
+func (c Caller) lockSite(ctx context.Context, tx cms.Tx, id cms.ID, lock cms.Lock) (cms.Site, error) {
+	return c.checkSite(tx.LockSite(ctx, id, lock))
+}
+
+func (c Caller) checkSite(site cms.Site, err error) (cms.Site, error) {
+	if err != nil {
+		return cms.Site{}, err
+	}
+	if site.DeletedAt != nil {
+		return cms.Site{}, cms.NotFound(cms.KindSite)
+	}
+	return site, c.reaches(site)
+}
+
+// siteOf finds the id of the site that a reference is about. A child that is
+// named by an id of another site is not found.
+func siteOf(ctx context.Context, r cms.Reader, kind cms.Kind, ref Ref) (cms.ID, error) {
+	if ref.ID == cms.NoID {
+		return ref.SiteID, nil
+	}
+	siteID, err := r.SiteOf(ctx, kind, ref.ID)
+	if err == nil && ref.SiteID != cms.NoID && siteID != ref.SiteID {
+		err = cms.NotFound(kind)
+	}
+	return siteID, err
+}
+
+// childSite loads the site that a reference is about. A site named in the
+// request is answered for first, so that nothing is told about what is in it.
+func (c Caller) childSite(ctx context.Context, r cms.Reader, kind cms.Kind, ref Ref) (cms.Site, error) {
+	if ref.SiteID != cms.NoID {
+		site, err := c.site(ctx, r, ref.SiteID)
+		if err != nil {
+			return site, err
+		}
+		_, err = siteOf(ctx, r, kind, ref)
+		return site, err
+	}
+	siteID, err := siteOf(ctx, r, kind, ref)
+	if err != nil {
+		return cms.Site{}, err
+	}
+	site, err := c.site(ctx, r, siteID)
+	if cms.CodeOf(err) == cms.CodeNotFound {
+		err = cms.NotFound(kind) // it went with its site
+	}
+	return site, err
+}
+
+// lockChildSite is childSite for a transaction that writes.
+func (c Caller) lockChildSite(ctx context.Context, tx cms.Tx, kind cms.Kind, ref Ref, lock cms.Lock) (cms.Site, error) {
+	site, err := c.childSite(ctx, tx, kind, ref)
+	if err != nil {
+		return site, err
+	}
+	return c.lockSite(ctx, tx, site.ID, lock)
+}

@@ -1,0 +1,172 @@
+package service
+
+import (
+	"context"
+
+	"galley/internal/cms"
+)
+
+// Workspace reads the caller's workspace.
+func (s *Service) Workspace(ctx context.Context, who Caller) (cms.Workspace, error) {
+	return s.store.Workspace(ctx, who.WorkspaceID())
+}
+
+// App reads an app of the caller's workspace.
+func (s *Service) App(ctx context.Context, who Caller, id cms.ID) (cms.App, error) {
+	return who.app(ctx, s.store, id)
+}
+
+// app loads an app that exists, of the caller's workspace.
+func (c Caller) app(ctx context.Context, r cms.Reader, id cms.ID) (cms.App, error) {
+	app, err := r.AppOf(ctx, id)
+	switch {
+	case err != nil:
+		return app, err
+	case app.DeletedAt != nil:
+		return app, cms.NotFound(cms.KindApp)
+	case app.WorkspaceID != c.WorkspaceID():
+		return app, cms.Forbidden("The API key has no access to this app")
+	}
+	return app, nil
+}
+
+// Apps lists the apps of the caller's workspace.
+func (s *Service) Apps(ctx context.Context, who Caller, q cms.ListQuery) (cms.List[cms.App], error) {
+	var list cms.List[cms.App]
+	err := s.store.View(ctx, func(r cms.Reader) error {
+		if q.After != cms.NoID {
+			if _, err := r.App(ctx, who.WorkspaceID(), q.After); err != nil {
+				return cursorError(err)
+			}
+		}
+		apps, err := r.Apps(ctx, who.WorkspaceID(), q)
+		list = cms.CutList(apps, q.Limit)
+		return err
+	})
+	return list, err
+}
+
+// CreateApp makes an app within the caller's own scopes and sites, and returns
+// its key, this once.
+func (s *Service) CreateApp(ctx context.Context, who Caller, in Input[cms.AppPatch]) (cms.App, cms.AppKey, error) {
+	patch, err := in()
+	if err != nil {
+		return cms.App{}, "", err
+	}
+	key := cms.NewAppKey()
+	var app cms.App
+	err = s.store.InTx(ctx, func(tx cms.Tx) error {
+		app = patch.Apply(cms.App{
+			ID: cms.NewID(), WorkspaceID: who.WorkspaceID(), KeyHint: key.Hint(),
+			Scopes: who.App.Scopes, SiteIDs: who.App.SiteIDs, CreatedAt: s.now(),
+		})
+		if err := who.mayGrant(ctx, tx, app); err != nil {
+			return err
+		}
+		return tx.CreateApp(ctx, app, key.Hash())
+	})
+	return app, key, err
+}
+
+// mayGrant refuses rights that the caller does not have itself, and sites that
+// are not there.
+func (c Caller) mayGrant(ctx context.Context, r cms.Reader, app cms.App) error {
+	workspaces, err := r.SitesOf(ctx, app.SiteIDs)
+	if err != nil {
+		return err
+	}
+	for _, id := range app.SiteIDs {
+		if _, ok := workspaces[id]; !ok {
+			return cms.NotFound(cms.KindSite)
+		}
+	}
+	for _, workspaceID := range workspaces {
+		if workspaceID != app.WorkspaceID {
+			return cms.Forbidden("The API key has no access to this site")
+		}
+	}
+	return c.mayManage(app)
+}
+
+func (c Caller) mayManage(app cms.App) error {
+	if !c.App.Covers(app) {
+		return cms.Forbidden("An app can only manage apps within its own scopes and sites")
+	}
+	return nil
+}
+
+// UpdateApp changes an app.
+func (s *Service) UpdateApp(ctx context.Context, who Caller, id cms.ID, in Input[cms.AppPatch], match Match[cms.App]) (cms.App, error) {
+	return s.changeApp(ctx, who, id, match, func(tx cms.Tx, app cms.App) (cms.App, error) {
+		patch, err := in()
+		if err != nil {
+			return app, err
+		}
+		app = patch.Apply(app)
+		if patch.SiteIDs.Set || patch.Scopes.Set {
+			err = who.mayGrant(ctx, tx, app)
+		}
+		return app, err
+	})
+}
+
+// DeleteApp revokes an app; its keys stop working.
+func (s *Service) DeleteApp(ctx context.Context, who Caller, id cms.ID, match Match[cms.App]) error {
+	_, err := s.changeApp(ctx, who, id, match, func(_ cms.Tx, app cms.App) (cms.App, error) {
+		app.DeletedAt = new(s.now())
+		return app, nil
+	})
+	return err
+}
+
+func (s *Service) changeApp(ctx context.Context, who Caller, id cms.ID, match Match[cms.App], rule func(cms.Tx, cms.App) (cms.App, error)) (cms.App, error) {
+	var after cms.App
+	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+		before, err := who.lockApp(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if after, err = rule(tx, before); err != nil {
+			return err
+		}
+		if err := match.check(before); err != nil {
+			return err
+		}
+		return tx.UpdateApp(ctx, after)
+	})
+	return after, err
+}
+
+// lockApp is app for a transaction that changes it.
+func (c Caller) lockApp(ctx context.Context, tx cms.Tx, id cms.ID) (cms.App, error) {
+	if _, err := c.app(ctx, tx, id); err != nil {
+		return cms.App{}, err
+	}
+	app, err := tx.LockApp(ctx, c.WorkspaceID(), id)
+	if err == nil && app.DeletedAt != nil {
+		err = cms.NotFound(cms.KindApp)
+	}
+	if err != nil {
+		return app, err
+	}
+	return app, c.mayManage(app)
+}
+
+// RotateAppKey gives an app a new key and returns it, this once.
+func (s *Service) RotateAppKey(ctx context.Context, who Caller, id cms.ID, in Input[cms.RotateKey]) (cms.App, cms.AppKey, error) {
+	key := cms.NewAppKey()
+	var app cms.App
+	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+		var err error
+		if app, err = who.lockApp(ctx, tx, id); err != nil {
+			return err
+		}
+		rotate, err := in()
+		if err != nil {
+			return err
+		}
+		app.KeyHint = key.Hint()
+		return tx.RotateAppKey(ctx, app, key.Hash(), rotate.Ends(s.now()))
+	})
+	return app, key, err
+}

@@ -1,0 +1,204 @@
+package service
+
+import (
+	"context"
+	"slices"
+
+	"galley/internal/cms"
+)
+
+// LocaleView is a locale as a reader sees it.
+type LocaleView struct {
+	cms.Locale
+	IsDefault bool
+}
+
+// Locale reads a locale.
+func (s *Service) Locale(ctx context.Context, who Caller, ref Ref) (LocaleView, error) {
+	var view LocaleView
+	err := s.store.View(ctx, func(r cms.Reader) error {
+		site, err := who.childSite(ctx, r, cms.KindLocale, ref)
+		if err != nil {
+			return err
+		}
+		locales, err := r.Locales(ctx, site.ID)
+		if err != nil {
+			return err
+		}
+		locale, err := findLocale(locales, ref)
+		view = LocaleView{locale, locale.ID == site.DefaultLocaleID}
+		return err
+	})
+	return view, err
+}
+
+func findLocale(locales cms.Locales, ref Ref) (cms.Locale, error) {
+	name := ref.Name
+	if ref.ID != cms.NoID {
+		name = ref.ID.String()
+	}
+	locale, ok := locales.Find(name)
+	if !ok {
+		return locale, cms.NotFound(cms.KindLocale)
+	}
+	return locale, nil
+}
+
+// Locales lists the locales of a site.
+func (s *Service) Locales(ctx context.Context, who Caller, siteID cms.ID, q cms.ListQuery) (cms.List[LocaleView], error) {
+	var list cms.List[LocaleView]
+	err := s.store.View(ctx, func(r cms.Reader) error {
+		site, err := who.site(ctx, r, siteID)
+		if err != nil {
+			return err
+		}
+		locales, err := r.Locales(ctx, site.ID)
+		if err != nil {
+			return err
+		}
+		if _, ok := locales.ByID(q.After); q.After != cms.NoID && !ok {
+			return cms.ErrCursor
+		}
+		var views []LocaleView
+		for _, l := range locales {
+			if l.DeletedAt == nil && cms.CompareIDs(l.ID, q.After) > 0 {
+				views = append(views, LocaleView{l, l.ID == site.DefaultLocaleID})
+			}
+		}
+		list = cms.CutList(views, q.Limit)
+		return nil
+	})
+	return list, err
+}
+
+// CreateLocale adds a locale to a site.
+func (s *Service) CreateLocale(ctx context.Context, who Caller, in Input[cms.NewLocale]) (LocaleView, error) {
+	n, err := in()
+	if err != nil {
+		return LocaleView{}, err
+	}
+	var view LocaleView
+	err = s.store.InTx(ctx, func(tx cms.Tx) error {
+		site, err := who.lockSite(ctx, tx, n.SiteID.Value, cms.LockExclusive)
+		if err != nil {
+			return err
+		}
+		locales, err := tx.Locales(ctx, site.ID)
+		if err != nil {
+			return err
+		}
+		view.Locale = cms.Locale{
+			ID: cms.NewID(), SiteID: site.ID, Code: n.Code.Value, Domain: n.Domain.Value,
+			PathPrefix: n.PathPrefix.Value, CreatedAt: s.now(),
+		}
+		if err := locales.CheckUnique(view.Locale); err != nil {
+			return err
+		}
+		return tx.CreateLocale(ctx, view.Locale)
+	})
+	return view, err
+}
+
+// UpdateLocale changes a locale.
+func (s *Service) UpdateLocale(ctx context.Context, who Caller, ref Ref, in Input[cms.LocalePatch], match Match[LocaleView]) (LocaleView, error) {
+	return s.changeLocale(ctx, who, ref, match, func(_ cms.Tx, view LocaleView) (cms.Locale, error) {
+		patch, err := in()
+		return patch.Apply(view.Locale), err
+	})
+}
+
+// DeleteLocale hides a locale and what pages override in it.
+func (s *Service) DeleteLocale(ctx context.Context, who Caller, ref Ref, match Match[LocaleView]) error {
+	_, err := s.changeLocale(ctx, who, ref, match, func(tx cms.Tx, view LocaleView) (cms.Locale, error) {
+		if view.IsDefault {
+			return view.Locale, cms.BadField("locale", "must not be the default locale")
+		}
+		view.DeletedAt = new(s.now())
+		return view.Locale, tx.HideLocale(ctx, view.SiteID, view.ID)
+	})
+	return err
+}
+
+func (s *Service) changeLocale(ctx context.Context, who Caller, ref Ref, match Match[LocaleView], rule func(cms.Tx, LocaleView) (cms.Locale, error)) (LocaleView, error) {
+	var view LocaleView
+	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+		site, err := who.lockChildSite(ctx, tx, cms.KindLocale, ref, cms.LockExclusive)
+		if err != nil {
+			return err
+		}
+		locales, err := tx.Locales(ctx, site.ID)
+		if err != nil {
+			return err
+		}
+		before, err := findLocale(locales, ref)
+		if err != nil {
+			return err
+		}
+		view = LocaleView{before, before.ID == site.DefaultLocaleID}
+		after, err := rule(tx, view)
+		if err != nil {
+			return err
+		}
+		if err := match.check(view); err != nil {
+			return err
+		}
+		if after.DeletedAt == nil {
+			if err := locales.CheckUnique(after); err != nil {
+				return err
+			}
+		}
+		view.Locale = after
+		return tx.UpdateLocale(ctx, after)
+	})
+	return view, err
+}
+
+// RestoreLocale brings a deleted locale back as it was.
+func (s *Service) RestoreLocale(ctx context.Context, who Caller, ref Ref) (LocaleView, error) {
+	var view LocaleView
+	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+		site, err := who.lockChildSite(ctx, tx, cms.KindLocale, ref, cms.LockExclusive)
+		if err != nil {
+			return err
+		}
+		locales, err := tx.Locales(ctx, site.ID)
+		if err != nil {
+			return err
+		}
+		locale, err := findDeletedLocale(locales, ref)
+		if err != nil {
+			return err
+		}
+		locale.DeletedAt = nil
+		if err := locales.CheckUnique(locale); err != nil {
+			return err
+		}
+		view = LocaleView{locale, false}
+		if err := tx.UpdateLocale(ctx, locale); err != nil {
+			return err
+		}
+		return tx.ShowLocale(ctx, site.ID, locale.ID)
+	})
+	return view, err
+}
+
+// findDeletedLocale finds what is to be restored: by code, the locale that was
+// deleted last.
+func findDeletedLocale(locales cms.Locales, ref Ref) (cms.Locale, error) {
+	if _, err := findLocale(locales, ref); err == nil {
+		return cms.Locale{}, cms.Conflict("The locale is not deleted")
+	}
+	if ref.ID != cms.NoID {
+		i := slices.IndexFunc(locales, func(l cms.Locale) bool { return l.ID == ref.ID })
+		return locales[i], nil // the directory led here
+	}
+	code, err := cms.ParseLocaleCode(ref.Name)
+	if err != nil {
+		return cms.Locale{}, cms.NotFound(cms.KindLocale)
+	}
+	locale, ok := locales.DeletedByCode(code)
+	if !ok {
+		return cms.Locale{}, cms.NotFound(cms.KindLocale)
+	}
+	return locale, nil
+}

@@ -1,0 +1,169 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"galley/internal/cms"
+)
+
+// What follows is for the operator at the command line, who owns the store and
+// needs no key.
+
+// Bootstrap is what first start fixes. Zero values are made up.
+type Bootstrap struct {
+	Key         cms.AppKey
+	WorkspaceID cms.ID
+}
+
+// firstWorkspace is the name of the workspace that an empty store is given.
+const firstWorkspace = "Default workspace"
+
+// NewApp is an app with its key, which is not shown again.
+type NewApp struct {
+	App cms.App
+	Key cms.AppKey
+}
+
+// FirstStart gives an empty store a workspace and an app with every scope. It
+// returns nil when the store is not empty.
+func (s *Service) FirstStart(ctx context.Context, b Bootstrap) (*NewApp, error) {
+	if b.Key == "" {
+		b.Key = cms.NewAppKey()
+	}
+	if b.WorkspaceID == cms.NoID {
+		b.WorkspaceID = cms.NewID()
+	}
+	var made *NewApp
+	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+		made = nil
+		empty, err := tx.Install(ctx, s.now())
+		if err != nil || !empty {
+			return err
+		}
+		workspace := cms.Workspace{ID: b.WorkspaceID, Name: firstWorkspace, CreatedAt: s.now()}
+		if err := tx.CreateWorkspace(ctx, workspace); err != nil {
+			return err
+		}
+		app := s.newApp(workspace.ID, "First app", b.Key)
+		made = &NewApp{app, b.Key}
+		return tx.CreateApp(ctx, app, b.Key.Hash())
+	})
+	return made, err
+}
+
+func (s *Service) newApp(workspaceID cms.ID, name string, key cms.AppKey) cms.App {
+	return cms.App{
+		ID: cms.NewID(), WorkspaceID: workspaceID, Name: name, KeyHint: key.Hint(),
+		Scopes: cms.Scopes, CreatedAt: s.now(),
+	}
+}
+
+// OperatorApp says what app the operator wants: in a workspace named by id, in
+// a new one, or in the only one there is.
+type OperatorApp struct {
+	Name         string
+	Scopes       []cms.Scope
+	WorkspaceID  cms.ID
+	NewWorkspace string
+}
+
+// CreateOperatorApp makes an app without a caller.
+func (s *Service) CreateOperatorApp(ctx context.Context, want OperatorApp) (NewApp, error) {
+	patch := cms.AppPatch{Name: cms.Some(want.Name), Scopes: cms.Some(want.Scopes)}
+	var problems cms.Problems
+	patch.CleanNew(&problems, s.now())
+	if err := problems.Err(); err != nil {
+		return NewApp{}, err
+	}
+	key := cms.NewAppKey()
+	var app cms.App
+	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+		workspaceID, err := s.operatorWorkspace(ctx, tx, want)
+		if err != nil {
+			return err
+		}
+		app = patch.Apply(s.newApp(workspaceID, want.Name, key))
+		return tx.CreateApp(ctx, app, key.Hash())
+	})
+	return NewApp{app, key}, err
+}
+
+func (s *Service) operatorWorkspace(ctx context.Context, tx cms.Tx, want OperatorApp) (cms.ID, error) {
+	empty, err := tx.Install(ctx, s.now())
+	if err != nil {
+		return cms.NoID, err
+	}
+	if want.WorkspaceID != cms.NoID {
+		w, err := tx.Workspace(ctx, want.WorkspaceID)
+		return w.ID, err
+	}
+	if empty && want.NewWorkspace == "" {
+		want.NewWorkspace = firstWorkspace
+	}
+	if want.NewWorkspace != "" {
+		w := cms.Workspace{ID: cms.NewID(), Name: want.NewWorkspace, CreatedAt: s.now()}
+		return w.ID, tx.CreateWorkspace(ctx, w)
+	}
+	workspaces, err := tx.Workspaces(ctx)
+	if err != nil {
+		return cms.NoID, err
+	}
+	if len(workspaces) != 1 {
+		return cms.NoID, fmt.Errorf("there are %d workspaces: name one with --workspace", len(workspaces))
+	}
+	return workspaces[0].ID, nil
+}
+
+// WorkspaceApps are the apps of one workspace.
+type WorkspaceApps struct {
+	cms.Workspace
+	Apps []cms.App
+}
+
+// OperatorApps lists every app of every workspace.
+func (s *Service) OperatorApps(ctx context.Context) ([]WorkspaceApps, error) {
+	var all []WorkspaceApps
+	err := s.store.View(ctx, func(r cms.Reader) error {
+		workspaces, err := r.Workspaces(ctx)
+		if err != nil {
+			return err
+		}
+		for _, w := range workspaces {
+			group := WorkspaceApps{Workspace: w}
+			for after := cms.NoID; ; {
+				apps, err := r.Apps(ctx, w.ID, cms.ListQuery{After: after, Limit: cms.MaxLimit})
+				if err != nil {
+					return err
+				}
+				list := cms.CutList(apps, cms.MaxLimit)
+				group.Apps = append(group.Apps, list.Items...)
+				if !list.HasMore {
+					break
+				}
+				after = list.Items[len(list.Items)-1].ID
+			}
+			all = append(all, group)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// RevokeOperatorApp revokes an app by its id.
+func (s *Service) RevokeOperatorApp(ctx context.Context, id cms.ID) (cms.App, error) {
+	var app cms.App
+	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+		var err error
+		if app, err = tx.AppOf(ctx, id); err != nil {
+			return err
+		}
+		if app.DeletedAt != nil {
+			return errors.New("the app is revoked already")
+		}
+		app.DeletedAt = new(s.now())
+		return tx.UpdateApp(ctx, app)
+	})
+	return app, err
+}

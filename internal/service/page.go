@@ -1,0 +1,366 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"galley/internal/cms"
+)
+
+// PageView is a page as a reader sees it in one version and locale.
+type PageView struct {
+	cms.PageRow
+	Locale        string // the code
+	Localizations []PageLocalization
+}
+
+// PageLocalization is a locale, other than the default, that overrides
+// something of a page.
+type PageLocalization struct {
+	LocaleID cms.ID
+	Locale   string
+	Pathname string
+}
+
+// ReadPage asks for one page.
+type ReadPage struct {
+	Ref     Ref
+	Version cms.Version
+	Locale  string // id or code; "" is the default locale
+}
+
+// Page reads a page.
+func (s *Service) Page(ctx context.Context, who Caller, q ReadPage) (PageView, error) {
+	var view PageView
+	err := s.store.View(ctx, func(r cms.Reader) error {
+		site, err := who.childSite(ctx, r, cms.KindPage, q.Ref)
+		if err != nil {
+			return err
+		}
+		if err := who.mayRead(site, q.Version); err != nil {
+			return err
+		}
+		spoken, err := speak(ctx, r, site, q.Locale)
+		if err != nil {
+			return err
+		}
+		id, err := findPage(ctx, r, site, spoken, q.Version, q.Ref)
+		if err != nil {
+			return err
+		}
+		page, err := existingPage(r.Page(ctx, site.ID, q.Version, id))
+		view = spoken.view(page)
+		return err
+	})
+	return view, err
+}
+
+// existingPage turns a deleted page into one that is not found.
+func existingPage(page cms.Page, err error) (cms.Page, error) {
+	if err == nil && page.DeletedAt != nil {
+		err = cms.NotFound(cms.KindPage)
+	}
+	return page, err
+}
+
+// findPage turns a reference into a page's id. A pathname is looked up among
+// those in effect in the locale.
+func findPage(ctx context.Context, r cms.Reader, site cms.Site, spoken speech, version cms.Version, ref Ref) (cms.ID, error) {
+	if ref.ID != cms.NoID {
+		return ref.ID, nil
+	}
+	notFound := cms.NotFound(cms.KindPage)
+	pathname, err := cms.CanonicalPathname(ref.Name)
+	if err != nil {
+		return cms.NoID, notFound
+	}
+	claims, err := r.Claims(ctx, site.ID, version, []string{pathname})
+	if err != nil {
+		return cms.NoID, err
+	}
+	if own := slices.IndexFunc(claims, func(c cms.Claim) bool { return c.LocaleID == spoken.localeID && !c.ByRoute }); own >= 0 {
+		return claims[own].Owner, nil
+	}
+	def := slices.IndexFunc(claims, func(c cms.Claim) bool { return c.LocaleID == cms.NoID && !c.ByRoute })
+	if def < 0 {
+		return cms.NoID, notFound
+	}
+	page, err := r.Page(ctx, site.ID, version, claims[def].Owner)
+	if err == nil && page.In(spoken.localeID).Values.Pathname != pathname {
+		err = notFound // it goes by another pathname in this locale
+	}
+	return page.ID, err
+}
+
+// speech is the locale that a request is about, among those of its site.
+type speech struct {
+	localeID cms.ID // NoID: the default one
+	code     string
+	locales  cms.Locales
+}
+
+func speak(ctx context.Context, r cms.Reader, site cms.Site, idOrCode string) (speech, error) {
+	locales, err := r.Locales(ctx, site.ID)
+	if err != nil {
+		return speech{}, err
+	}
+	spoken := speech{code: site.DefaultLocale.Code, locales: locales}
+	if idOrCode == "" {
+		return spoken, nil
+	}
+	locale, ok := locales.Find(idOrCode)
+	if !ok {
+		return spoken, cms.NotFound(cms.KindLocale)
+	}
+	if locale.ID != site.DefaultLocaleID {
+		spoken.localeID, spoken.code = locale.ID, locale.Code
+	}
+	return spoken, nil
+}
+
+func (sp speech) view(p cms.Page) PageView {
+	paths := make(map[cms.ID]string, len(p.Localizations))
+	for id, l := range p.Localizations {
+		paths[id] = l.Pathname
+	}
+	return sp.viewRow(p.In(sp.localeID), paths)
+}
+
+func (sp speech) viewRow(row cms.PageRow, paths map[cms.ID]string) PageView {
+	view := PageView{PageRow: row, Locale: sp.code, Localizations: []PageLocalization{}}
+	for _, l := range sp.locales {
+		if pathname, ok := paths[l.ID]; ok && l.DeletedAt == nil {
+			view.Localizations = append(view.Localizations, PageLocalization{l.ID, l.Code, pathname})
+		}
+	}
+	slices.SortFunc(view.Localizations, func(a, b PageLocalization) int { return strings.Compare(a.Locale, b.Locale) })
+	return view
+}
+
+// ReadPages asks for one page of a page list. Query.LocaleID and Query.After
+// are filled in from Locale and After.
+type ReadPages struct {
+	Query  cms.PageQuery
+	Locale string // id or code; "" is the default locale
+	After  cms.ID
+}
+
+// Pages lists the pages of a site.
+func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (cms.List[PageView], error) {
+	q := ask.Query
+	var list cms.List[PageView]
+	err := s.store.View(ctx, func(r cms.Reader) error {
+		site, err := who.site(ctx, r, q.SiteID)
+		if err != nil {
+			return err
+		}
+		if err := who.mayRead(site, q.Version); err != nil {
+			return err
+		}
+		spoken, err := speak(ctx, r, site, ask.Locale)
+		if err != nil {
+			return err
+		}
+		q.LocaleID = spoken.localeID
+		if q.After, err = s.pagePosition(ctx, r, who, q, ask.After); err != nil {
+			return err
+		}
+		rows, err := r.Pages(ctx, q)
+		if err != nil {
+			return err
+		}
+		cut := cms.CutList(rows, q.Limit)
+		ids := make([]cms.ID, len(cut.Items))
+		for i, row := range cut.Items {
+			ids[i] = row.ID
+		}
+		paths, err := r.PagePaths(ctx, q.SiteID, q.Version, ids)
+		if err != nil {
+			return err
+		}
+		list = cms.List[PageView]{Items: make([]PageView, len(cut.Items)), HasMore: cut.HasMore}
+		for i, row := range cut.Items {
+			list.Items[i] = spoken.viewRow(row, paths[row.ID])
+		}
+		return nil
+	})
+	if n := len(list.Items); err == nil && n > 0 {
+		s.positions.remember(who.ID(), q, list.Items[n-1].Position(q.Sort))
+	}
+	return list, err
+}
+
+// pagePosition turns a cursor into a place in the list.
+func (s *Service) pagePosition(ctx context.Context, r cms.Reader, who Caller, q cms.PageQuery, after cms.ID) (*cms.PagePosition, error) {
+	if after == cms.NoID {
+		return nil, nil
+	}
+	if position, ok := s.positions.recall(who.ID(), q, after); ok {
+		return &position, nil
+	}
+	page, err := r.Page(ctx, q.SiteID, q.Version, after)
+	if cms.CodeOf(err) == cms.CodeNotFound {
+		return nil, cms.ErrCursor
+	}
+	if err != nil {
+		return nil, err
+	}
+	position := page.In(q.LocaleID).Position(q.Sort)
+	return &position, nil
+}
+
+// CreatePage makes a page in the draft.
+func (s *Service) CreatePage(ctx context.Context, who Caller, in Input[cms.NewPage]) (PageView, error) {
+	n, err := in()
+	if err != nil {
+		return PageView{}, err
+	}
+	var view PageView
+	err = s.store.InTx(ctx, func(tx cms.Tx) error {
+		site, err := who.lockSite(ctx, tx, n.SiteID.Value, cms.LockShared)
+		if err != nil {
+			return err
+		}
+		spoken, err := speak(ctx, tx, site, "")
+		if err != nil {
+			return err
+		}
+		page, err := s.createPage(ctx, tx, site, spoken, n.PagePatch)
+		view = spoken.view(page)
+		return err
+	})
+	return view, err
+}
+
+func (s *Service) createPage(ctx context.Context, tx cms.Tx, site cms.Site, spoken speech, patch cms.PagePatch) (cms.Page, error) {
+	now := s.now()
+	blank := cms.Page{ID: cms.NewID(), SiteID: site.ID, Version: cms.Draft, CreatedAt: now, UpdatedAt: now}
+	blank.IsOnline = true
+	page := patch.Apply(blank, cms.NoID)
+	if err := moveClaims(ctx, tx, site.ID, page, nil, page.Claims(spoken.locales)); err != nil {
+		return page, err
+	}
+	return page, tx.CreatePage(ctx, page)
+}
+
+// PageInput is an Input for a page in its default locale or in another, which
+// decides over what may be null.
+type PageInput func(localized bool) (cms.PagePatch, error)
+
+// UpdatePage changes a page's draft, in the default locale or in another.
+func (s *Service) UpdatePage(ctx context.Context, who Caller, ref Ref, locale string, in PageInput, match Match[PageView]) (PageView, error) {
+	return s.changePage(ctx, who, ref, locale, match, func(tx cms.Tx, site cms.Site, spoken speech, page cms.Page) (cms.Page, error) {
+		patch, err := in(spoken.localeID != cms.NoID)
+		if err != nil {
+			return page, err
+		}
+		return patch.Apply(page, spoken.localeID), nil
+	})
+}
+
+// DeletePage deletes a page from the draft.
+func (s *Service) DeletePage(ctx context.Context, who Caller, ref Ref, match Match[PageView]) error {
+	_, err := s.changePage(ctx, who, ref, "", match, func(_ cms.Tx, _ cms.Site, _ speech, page cms.Page) (cms.Page, error) {
+		page.DeletedAt = new(s.now())
+		return page, nil
+	})
+	return err
+}
+
+// DelocalizePage drops what a locale overrides of a page.
+func (s *Service) DelocalizePage(ctx context.Context, who Caller, ref Ref, locale string, match Match[PageView]) error {
+	_, err := s.changePage(ctx, who, ref, locale, match, func(_ cms.Tx, _ cms.Site, spoken speech, page cms.Page) (cms.Page, error) {
+		if spoken.localeID == cms.NoID {
+			return page, cms.BadField("locale", "must not be the default locale")
+		}
+		return page.Delocalize(spoken.localeID), nil
+	})
+	return err
+}
+
+// RestorePage brings a page that was deleted from the draft back.
+func (s *Service) RestorePage(ctx context.Context, who Caller, id cms.ID) (PageView, error) {
+	var view PageView
+	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+		ref := Ref{ID: id}
+		site, err := who.lockChildSite(ctx, tx, cms.KindPage, ref, cms.LockExclusive)
+		if err != nil {
+			return err
+		}
+		spoken, err := speak(ctx, tx, site, "")
+		if err != nil {
+			return err
+		}
+		before, err := tx.LockPage(ctx, site.ID, cms.Draft, id)
+		if err != nil {
+			return err
+		}
+		if before.DeletedAt == nil {
+			return cms.Conflict("The page is not deleted")
+		}
+		after := before
+		after.DeletedAt = nil
+		if err := s.savePage(ctx, tx, spoken.locales, before, &after); err != nil {
+			return err
+		}
+		view = spoken.view(after)
+		return nil
+	})
+	return view, err
+}
+
+type pageRule func(tx cms.Tx, site cms.Site, spoken speech, page cms.Page) (cms.Page, error)
+
+// changePage loads a page's draft, applies a rule and saves what changed.
+func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale string, match Match[PageView], rule pageRule) (PageView, error) {
+	lock := cms.LockShared
+	if locale != "" {
+		lock = cms.LockExclusive // a locale's pathnames are weighed against all others
+	}
+	var view PageView
+	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+		site, err := who.lockChildSite(ctx, tx, cms.KindPage, ref, lock)
+		if err != nil {
+			return err
+		}
+		spoken, err := speak(ctx, tx, site, locale)
+		if err != nil {
+			return err
+		}
+		// Without a locale in the request, a pathname is a default one.
+		id, err := findPage(ctx, tx, site, spoken, cms.Draft, ref)
+		if err != nil {
+			return err
+		}
+		before, err := existingPage(tx.LockPage(ctx, site.ID, cms.Draft, id))
+		if err != nil {
+			return err
+		}
+		after, err := rule(tx, site, spoken, before)
+		if err != nil {
+			return err
+		}
+		if err := match.check(spoken.view(before)); err != nil {
+			return err
+		}
+		if err := s.savePage(ctx, tx, spoken.locales, before, &after); err != nil {
+			return err
+		}
+		view = spoken.view(after)
+		return nil
+	})
+	return view, err
+}
+
+// savePage stores a page if anything about it changed, and says when.
+func (s *Service) savePage(ctx context.Context, tx cms.Tx, locales cms.Locales, before cms.Page, after *cms.Page) error {
+	if before.SameContent(*after) && (before.DeletedAt == nil) == (after.DeletedAt == nil) {
+		return nil
+	}
+	after.UpdatedAt = s.now()
+	if err := moveClaims(ctx, tx, after.SiteID, *after, before.Claims(locales), after.Claims(locales)); err != nil {
+		return err
+	}
+	return tx.UpdatePage(ctx, before, *after)
+}

@@ -1,0 +1,59 @@
+package service
+
+import (
+	"sync"
+
+	"galley/internal/cms"
+)
+
+// positions remembers where in a sorted list the last item of an answer stood
+// when it was given out. A cursor is only the item's id: when the item's sort
+// value changes before the next request, going on from its new place would
+// skip items or meet them twice.
+//
+// It is bounded and may forget; a walk then goes on from where the item is
+// now.
+type positions struct {
+	mu         sync.Mutex
+	young, old map[positionKey]cms.PagePosition
+}
+
+// positionKey is a list as one caller walks it.
+type positionKey struct {
+	caller cms.ID
+	query  cms.PageQuery // without After
+	after  cms.ID
+}
+
+// maxPositions bounds each of the two generations.
+const maxPositions = 20_000
+
+func newPositions() *positions {
+	return &positions{young: map[positionKey]cms.PagePosition{}}
+}
+
+func (p *positions) remember(caller cms.ID, q cms.PageQuery, last cms.PagePosition) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.young) >= maxPositions {
+		p.young, p.old = map[positionKey]cms.PagePosition{}, p.young
+	}
+	p.young[newPositionKey(caller, q, last.ID)] = last
+}
+
+func (p *positions) recall(caller cms.ID, q cms.PageQuery, after cms.ID) (cms.PagePosition, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := newPositionKey(caller, q, after)
+	position, ok := p.young[key]
+	if !ok {
+		position, ok = p.old[key]
+	}
+	return position, ok
+}
+
+func newPositionKey(caller cms.ID, q cms.PageQuery, after cms.ID) positionKey {
+	q.After = nil
+	q.Limit = 0 // a walk may change its step
+	return positionKey{caller, q, after}
+}

@@ -1,0 +1,319 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"galley/internal/cms"
+)
+
+// Site reads a site.
+func (s *Service) Site(ctx context.Context, who Caller, id cms.ID) (cms.Site, error) {
+	return who.site(ctx, s.store, id)
+}
+
+// Sites lists the sites that the caller reaches. workspaceID is NoID unless
+// the caller named one.
+func (s *Service) Sites(ctx context.Context, who Caller, workspaceID cms.ID, q cms.ListQuery) (cms.List[cms.Site], error) {
+	var list cms.List[cms.Site]
+	err := s.store.View(ctx, func(r cms.Reader) error {
+		if err := ownWorkspace(ctx, r, who, workspaceID); err != nil {
+			return err
+		}
+		if q.After != cms.NoID {
+			site, err := r.Site(ctx, q.After)
+			if err != nil {
+				return cursorError(err)
+			}
+			if who.reaches(site) != nil {
+				return cms.ErrCursor
+			}
+		}
+		sites, err := r.Sites(ctx, who.WorkspaceID(), who.App.SiteIDs, q)
+		list = cms.CutList(sites, q.Limit)
+		return err
+	})
+	return list, err
+}
+
+// ownWorkspace checks the right to a workspace that a request names.
+func ownWorkspace(ctx context.Context, r cms.Reader, who Caller, id cms.ID) error {
+	if id == cms.NoID || id == who.WorkspaceID() {
+		return nil
+	}
+	if _, err := r.Workspace(ctx, id); err != nil {
+		return err
+	}
+	return cms.Forbidden("The API key has no access to this workspace")
+}
+
+// CreateSite makes a site with its default locale.
+func (s *Service) CreateSite(ctx context.Context, who Caller, in Input[cms.NewSite]) (cms.Site, error) {
+	if who.App.SiteIDs != nil {
+		return cms.Site{}, cms.Forbidden("An app restricted to sites can't create sites")
+	}
+	n, err := in()
+	if err != nil {
+		return cms.Site{}, err
+	}
+	var site cms.Site
+	err = s.store.InTx(ctx, func(tx cms.Tx) error {
+		if err := ownWorkspace(ctx, tx, who, n.WorkspaceID.Value); err != nil {
+			return err
+		}
+		now := s.now()
+		site = cms.Site{
+			ID: cms.NewID(), WorkspaceID: who.WorkspaceID(), Name: n.Name.Value, HostOrigin: n.HostOrigin.Value,
+			PublicAPIKey: cms.NewSiteKey(), KeyAccess: cms.AccessDraft,
+			LocaleMode: n.LocaleMode.Or(cms.LocalesInternal), CreatedAt: now, UpdatedAt: now,
+		}
+		site.DefaultLocale = cms.Locale{
+			ID: cms.NewID(), SiteID: site.ID, Code: n.DefaultLocale.Or(cms.DefaultLocaleCode), CreatedAt: now,
+		}
+		site.DefaultLocaleID = site.DefaultLocale.ID
+		if err := tx.CreateSite(ctx, site); err != nil {
+			return err
+		}
+		return tx.CreateLocale(ctx, site.DefaultLocale)
+	})
+	return site, err
+}
+
+// UpdateSite changes a site.
+func (s *Service) UpdateSite(ctx context.Context, who Caller, id cms.ID, in Input[cms.SitePatch], match Match[cms.Site]) (cms.Site, error) {
+	var after cms.Site
+	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+		before, err := who.lockSite(ctx, tx, id, cms.LockExclusive)
+		if err != nil {
+			return err
+		}
+		patch, err := in()
+		if err != nil {
+			return err
+		}
+		if err := match.check(before); err != nil {
+			return err
+		}
+		after = patch.Apply(before)
+		if err := s.patchDefaultLocale(ctx, tx, &after, patch); err != nil {
+			return err
+		}
+		if after.SameAs(before) {
+			return nil
+		}
+		after.UpdatedAt = s.now()
+		return tx.UpdateSite(ctx, after)
+	})
+	return after, err
+}
+
+// patchDefaultLocale applies the parts of a patch that are about the default
+// locale: which one it is, and its path prefix.
+func (s *Service) patchDefaultLocale(ctx context.Context, tx cms.Tx, site *cms.Site, patch cms.SitePatch) error {
+	if !patch.DefaultLocale.Set && !patch.DefaultLocalePathPrefix.Set {
+		return nil
+	}
+	locales, err := tx.Locales(ctx, site.ID)
+	if err != nil {
+		return err
+	}
+	locale := site.DefaultLocale
+	if code := patch.DefaultLocale.Or(locale.Code); code != locale.Code {
+		var ok bool
+		if locale, ok = locales.ByCode(code); !ok {
+			locale = cms.Locale{ID: cms.NewID(), SiteID: site.ID, Code: code, CreatedAt: s.now()}
+			if err := locales.CheckUnique(locale); err != nil {
+				return err
+			}
+			if err := tx.CreateLocale(ctx, locale); err != nil {
+				return err
+			}
+			locales = append(locales, locale)
+		}
+		if err := changeDefault(ctx, tx, *site, locales, locale.ID); err != nil {
+			return err
+		}
+		site.DefaultLocaleID = locale.ID
+	}
+	if patch.DefaultLocalePathPrefix.Set {
+		locale.PathPrefix = patch.DefaultLocalePathPrefix.Value
+		if err := locales.CheckUnique(locale); err != nil {
+			return err
+		}
+		if err := tx.UpdateLocale(ctx, locale); err != nil {
+			return err
+		}
+	}
+	site.DefaultLocale = locale
+	return nil
+}
+
+// rebaseChunk is how many pages are looked for at a time when the default
+// locale changes.
+const rebaseChunk = 200
+
+// changeDefault rewrites the pages that the new default locale overrides, in
+// both versions, so that every locale goes on showing what it showed.
+func changeDefault(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales, newDefault cms.ID) error {
+	all := make([]cms.ID, len(locales))
+	for i, l := range locales {
+		all[i] = l.ID
+	}
+	for _, version := range []cms.Version{cms.Draft, cms.Live} {
+		// Pages may exchange pathnames, so all are given up before any is taken.
+		var claims []cms.Claim
+		for {
+			ids, err := tx.LocalizedPages(ctx, site.ID, version, newDefault, rebaseChunk)
+			if err != nil {
+				return err
+			}
+			if len(ids) == 0 {
+				break
+			}
+			for _, id := range ids {
+				before, err := tx.LockPage(ctx, site.ID, version, id)
+				if err != nil {
+					return err
+				}
+				after := before.Rebase(site.DefaultLocaleID, newDefault, all)
+				if err := tx.ReleasePathnames(ctx, site.ID, before.Claims(locales)); err != nil {
+					return err
+				}
+				if err := tx.UpdatePage(ctx, before, after); err != nil {
+					return err
+				}
+				claims = append(claims, after.Claims(locales)...)
+			}
+		}
+		if err := tx.TakePathnames(ctx, site.ID, claims); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeleteSite deletes a site; it can be restored until it is purged.
+func (s *Service) DeleteSite(ctx context.Context, who Caller, id cms.ID, match Match[cms.Site]) error {
+	return s.store.InTx(ctx, func(tx cms.Tx) error {
+		site, err := who.lockSite(ctx, tx, id, cms.LockExclusive)
+		if err != nil {
+			return err
+		}
+		if err := match.check(site); err != nil {
+			return err
+		}
+		site.DeletedAt = new(s.now())
+		return tx.UpdateSite(ctx, site)
+	})
+}
+
+// RestoreSite brings a deleted site back whole.
+func (s *Service) RestoreSite(ctx context.Context, who Caller, id cms.ID) (cms.Site, error) {
+	var site cms.Site
+	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+		var err error
+		if site, err = tx.LockSite(ctx, id, cms.LockExclusive); err != nil {
+			return err
+		}
+		if err := who.reaches(site); err != nil {
+			return err
+		}
+		if site.DeletedAt == nil {
+			return cms.Conflict("The site is not deleted")
+		}
+		site.DeletedAt = nil
+		site.UpdatedAt = s.now()
+		return tx.UpdateSite(ctx, site)
+	})
+	return site, err
+}
+
+// RotateSiteKey gives a site a new public key.
+func (s *Service) RotateSiteKey(ctx context.Context, who Caller, id cms.ID, in Input[cms.RotateKey]) (cms.Site, error) {
+	var site cms.Site
+	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+		var err error
+		if site, err = who.lockSite(ctx, tx, id, cms.LockExclusive); err != nil {
+			return err
+		}
+		rotate, err := in()
+		if err != nil {
+			return err
+		}
+		site.PublicAPIKey = cms.NewSiteKey()
+		site.UpdatedAt = s.now()
+		return tx.RotateSiteKey(ctx, site, rotate.Ends(site.UpdatedAt))
+	})
+	return site, err
+}
+
+// DuplicateSite copies a site with its locales, routes and pages.
+func (s *Service) DuplicateSite(ctx context.Context, who Caller, id cms.ID, in Input[cms.DuplicateSite]) (cms.Site, error) {
+	var twin cms.Site
+	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+		site, err := who.lockSite(ctx, tx, id, cms.LockExclusive)
+		if err != nil {
+			return err
+		}
+		if who.App.SiteIDs != nil {
+			return cms.Forbidden("An app restricted to sites can't create sites")
+		}
+		ask, err := in()
+		if err != nil {
+			return err
+		}
+		locales, err := tx.Locales(ctx, site.ID)
+		if err != nil {
+			return err
+		}
+		now := s.now()
+		twin = site
+		twin.ID, twin.Name, twin.PublicAPIKey = cms.NewID(), ask.Name.Value, cms.NewSiteKey()
+		twin.CreatedAt, twin.UpdatedAt = now, now
+		localeIDs := map[cms.ID]cms.ID{}
+		var copies cms.Locales
+		for _, l := range locales {
+			if l.DeletedAt != nil {
+				continue
+			}
+			c := l
+			c.ID, c.SiteID, c.CreatedAt = cms.NewID(), twin.ID, now
+			if l.ID == site.DefaultLocaleID {
+				twin.DefaultLocaleID, twin.DefaultLocale = c.ID, c
+			}
+			localeIDs[l.ID] = c.ID
+			copies = append(copies, c)
+		}
+		if err := tx.CreateSite(ctx, twin); err != nil {
+			return err
+		}
+		for _, l := range copies {
+			if err := tx.CreateLocale(ctx, l); err != nil {
+				return err
+			}
+		}
+		return tx.CopySite(ctx, site.ID, twin.ID, localeIDs, now)
+	})
+	return twin, err
+}
+
+// purgeChunk is how many sites one transaction purges.
+const purgeChunk = 1
+
+// PurgeSites removes for good the sites that were deleted longer ago than the
+// retention, and tells how many.
+func (s *Service) PurgeSites(ctx context.Context, retention time.Duration) (int, error) {
+	total := 0
+	for {
+		n := 0
+		err := s.store.InTx(ctx, func(tx cms.Tx) error {
+			var err error
+			n, err = tx.PurgeSites(ctx, s.now().Add(-retention), purgeChunk)
+			return err
+		})
+		total += n
+		if err != nil || n == 0 {
+			return total, err
+		}
+	}
+}

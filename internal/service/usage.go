@@ -1,0 +1,54 @@
+package service
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"galley/internal/cms"
+)
+
+// usage remembers when apps were last used, so that noting it costs a request
+// no write.
+type usage struct {
+	mu   sync.Mutex
+	apps map[cms.ID]appUse
+}
+
+type appUse struct {
+	workspaceID cms.ID
+	at          time.Time
+}
+
+func (u *usage) note(app cms.App, at time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.apps == nil {
+		u.apps = map[cms.ID]appUse{}
+	}
+	u.apps[app.ID] = appUse{app.WorkspaceID, at}
+}
+
+func (u *usage) take() map[cms.ID]appUse {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	taken := u.apps
+	u.apps = nil
+	return taken
+}
+
+// SaveUsage stores when apps were last used.
+func (s *Service) SaveUsage(ctx context.Context) error {
+	used := s.usage.take()
+	if len(used) == 0 {
+		return nil
+	}
+	return s.store.InTx(ctx, func(tx cms.Tx) error {
+		for id, use := range used {
+			if err := tx.TouchApp(ctx, use.workspaceID, id, use.at); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

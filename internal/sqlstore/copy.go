@@ -1,0 +1,100 @@
+package sqlstore
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"galley/internal/cms"
+)
+
+// copyChunk is how many ids one statement notes while a site is copied.
+const copyChunk = 500
+
+func (q queries) CopySite(ctx context.Context, from, to cms.ID, localeIDs map[cms.ID]cms.ID, now time.Time) error {
+	for old, id := range localeIDs {
+		if err := q.noteCopies(ctx, to, cms.KindLocale, []cms.ID{old}, []cms.ID{id}); err != nil {
+			return err
+		}
+	}
+	routes, err := all(ctx, q, scanID, `select id from route where site_id = ? and deleted_at is null order by id`, from)
+	if err != nil {
+		return err
+	}
+	if err := q.noteNewIDs(ctx, to, cms.KindRoute, routes); err != nil {
+		return err
+	}
+	// A page deleted in the draft comes along while it is still live.
+	pages, err := all(ctx, q, scanID, `select p.id from page p
+		where p.site_id = ? and p.version = ? and p.locale_id = ? and (p.state <> ? or exists (select 1 from page o
+			where o.site_id = p.site_id and o.version = ? and o.id = p.id and o.locale_id = p.locale_id))
+		order by p.id`, from, cms.Draft, cms.NoID, stateDeleted, cms.Live)
+	if err != nil {
+		return err
+	}
+	if err := q.noteNewIDs(ctx, to, cms.KindPage, pages); err != nil {
+		return err
+	}
+	return q.copyRows(ctx, from, to, now)
+}
+
+func (q queries) copyRows(ctx context.Context, from, to cms.ID, now time.Time) error {
+	columns := `own, state, name, pathname, title, description, canonical_url, social_image_url,
+		sitemap_priority, sitemap_frequency, is_online, no_index, title_sort, description_sort, deleted_at`
+	read := "p." + strings.Join(strings.Fields(columns), " p.")
+	steps := []struct {
+		query string
+		args  []any
+	}{
+		{`insert into directory (id, site_id, kind) select new_id, site_id, kind from copy_id
+			where site_id = ? and kind <> ?`, []any{to, cms.KindLocale}}, // locales are there already
+		{`insert into route (site_id, id, pathname, created_at)
+			select c.site_id, c.new_id, r.pathname, cast(? as bigint)
+			from route r join copy_id c on c.site_id = ? and c.old_id = r.id
+			where r.site_id = ?`, []any{now, to, from}},
+		// A row of a locale that is not copied has no new locale id.
+		{`insert into page (site_id, version, id, locale_id, ` + columns + `, created_at, updated_at, published_at)
+			select c.site_id, p.version, c.new_id, coalesce(l.new_id, p.locale_id), ` + read + `,
+				cast(? as bigint), cast(? as bigint), case when p.published_at is not null then cast(? as bigint) end
+			from page p join copy_id c on c.site_id = ? and c.old_id = p.id
+			left join copy_id l on l.site_id = c.site_id and l.old_id = p.locale_id
+			where p.site_id = ? and (p.locale_id = ? or l.new_id is not null)`, []any{now, now, now, to, from, cms.NoID}},
+		{`insert into pathname (site_id, version, pathname, locale_id, owner_id, by_route)
+			select c.site_id, n.version, n.pathname, coalesce(l.new_id, n.locale_id), c.new_id, n.by_route
+			from pathname n join copy_id c on c.site_id = ? and c.old_id = n.owner_id
+			left join copy_id l on l.site_id = c.site_id and l.old_id = n.locale_id
+			where n.site_id = ?`, []any{to, from}},
+		{`delete from copy_id where site_id = ?`, []any{to}},
+	}
+	for _, step := range steps {
+		if err := q.run(ctx, step.query, step.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noteNewIDs gives each old id a new one, in the same order.
+func (q queries) noteNewIDs(ctx context.Context, to cms.ID, kind cms.Kind, old []cms.ID) error {
+	ids := make([]cms.ID, len(old))
+	for i := range ids {
+		ids[i] = cms.NewID()
+	}
+	return q.noteCopies(ctx, to, kind, old, ids)
+}
+
+func (q queries) noteCopies(ctx context.Context, to cms.ID, kind cms.Kind, old, ids []cms.ID) error {
+	for len(old) > 0 {
+		n := min(len(old), copyChunk)
+		args := make([]any, 0, 4*n)
+		for i := range n {
+			args = append(args, to, old[i], ids[i], kind)
+		}
+		values := strings.TrimSuffix(strings.Repeat(`(?, ?, ?, ?), `, n), ", ")
+		if err := q.run(ctx, `insert into copy_id (site_id, old_id, new_id, kind) values `+values, args...); err != nil {
+			return err
+		}
+		old, ids = old[n:], ids[n:]
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"galley/internal/cms"
+)
+
+// dialect holds every difference between the engines. Nothing outside the
+// dialects asks which engine it is.
+type dialect struct {
+	goose goose.Dialect
+	words map[string]string // of the schema's templates
+
+	placeholder func(n int) string
+	id          func(cms.ID) any
+	lockShared  string // suffixes of a select that locks
+	lockUpdate  string
+	view        *sql.TxOptions
+
+	// migrationLock keeps nodes that start together from migrating together.
+	migrationLock func() (lock.SessionLocker, error)
+
+	// classify tells what kind of failure a driver's error is.
+	classify func(error) failure
+}
+
+// failure is what a driver's error means to us.
+type failure int
+
+const (
+	failOther       failure = iota
+	failUnique              // a unique key is taken
+	failRetry               // run the transaction again
+	failUnavailable         // the engine is out of reach, or out of space
+)
+
+// siteLock is the suffix of a select that locks a site.
+func (d *dialect) siteLock(lock cms.Lock) string {
+	if lock == cms.LockShared {
+		return d.lockShared
+	}
+	return d.lockUpdate
+}
+
+// rebind turns the ? of a statement into the engine's placeholders. No
+// statement has a ? in a literal.
+func (d *dialect) rebind(query string) string {
+	var b strings.Builder
+	n := 0
+	for part := range strings.SplitSeq(query, "?") {
+		if n > 0 {
+			b.WriteString(d.placeholder(n))
+		}
+		b.WriteString(part)
+		n++
+	}
+	return b.String()
+}
+
+// args turns values of the domain into values that every driver takes.
+func (d *dialect) args(values []any) []any {
+	args := make([]any, len(values))
+	for i, v := range values {
+		args[i] = d.arg(v)
+	}
+	return args
+}
+
+func (d *dialect) arg(v any) any {
+	switch v := v.(type) {
+	case cms.ID:
+		return d.id(v)
+	case time.Time:
+		return v.UnixMicro()
+	case *time.Time:
+		if v == nil {
+			return nil
+		}
+		return v.UnixMicro()
+	case cms.KeyHash:
+		return v[:]
+	}
+	// Named types of the domain become the plain types beneath them.
+	r := reflect.ValueOf(v)
+	if r.Kind() == reflect.Pointer {
+		if r.IsNil() {
+			return nil
+		}
+		r = r.Elem()
+	}
+	switch r.Kind() {
+	case reflect.String:
+		return r.String()
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int64:
+		return r.Int()
+	case reflect.Uint16:
+		return int64(r.Uint())
+	case reflect.Bool:
+		return r.Bool()
+	case reflect.Float64:
+		return r.Float()
+	}
+	return v
+}
+
+func questionMark(int) string { return "?" }
+
+func dollar(n int) string { return "$" + strconv.Itoa(n) }

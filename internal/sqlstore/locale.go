@@ -1,0 +1,61 @@
+package sqlstore
+
+import (
+	"context"
+
+	"galley/internal/cms"
+)
+
+func scanLocale(r row) (cms.Locale, error) {
+	var l cms.Locale
+	return l, r.Scan(&l.SiteID, &l.ID, &l.Code, &l.Domain, &l.PathPrefix, scanTime(&l.CreatedAt), scanNullTime(&l.DeletedAt))
+}
+
+func (q queries) Locales(ctx context.Context, siteID cms.ID) (cms.Locales, error) {
+	return all(ctx, q, scanLocale, `select site_id, id, code, domain, path_prefix, created_at, deleted_at
+		from locale where site_id = ? order by id`, siteID)
+}
+
+func (q queries) CreateLocale(ctx context.Context, l cms.Locale) error {
+	err := q.run(ctx, `insert into locale (site_id, id, code, domain, path_prefix, created_at, deleted_at)
+		values (`+marks(7)+`)`, l.SiteID, l.ID, l.Code, l.Domain, l.PathPrefix, l.CreatedAt, l.DeletedAt)
+	if err != nil {
+		return err
+	}
+	return q.addToDirectory(ctx, cms.KindLocale, l.ID, l.SiteID)
+}
+
+func (q queries) UpdateLocale(ctx context.Context, l cms.Locale) error {
+	return q.run(ctx, `update locale set code = ?, domain = ?, path_prefix = ?, deleted_at = ?
+		where site_id = ? and id = ?`, l.Code, l.Domain, l.PathPrefix, l.DeletedAt, l.SiteID, l.ID)
+}
+
+func (q queries) HideLocale(ctx context.Context, siteID, localeID cms.ID) error {
+	return q.run(ctx, `delete from pathname where site_id = ? and version in (?, ?) and locale_id = ?`,
+		siteID, cms.Draft, cms.Live, localeID)
+}
+
+func (q queries) ShowLocale(ctx context.Context, siteID, localeID cms.ID) error {
+	// A page that inherits the pathname in this locale, or a route, is in the
+	// way; a page that has another pathname of its own there is not.
+	inTheWay, err := all(ctx, q, scanID, `select c.owner_id
+		from page p
+		join pathname c on c.site_id = p.site_id and c.version = p.version and c.pathname = p.pathname
+			and c.locale_id = ? and c.owner_id <> p.id
+		left join page o on o.site_id = c.site_id and o.version = c.version and o.id = c.owner_id
+			and o.locale_id = p.locale_id
+		where p.site_id = ? and p.version in (?, ?) and p.locale_id = ? and p.state in (?, ?) and p.own & ? <> 0
+			and (c.by_route or o.own is null or o.own & ? = 0)
+		limit 1`,
+		cms.NoID, siteID, cms.Draft, cms.Live, localeID, stateOnline, stateOffline, cms.FieldPathname, cms.FieldPathname)
+	if err != nil {
+		return err
+	}
+	if len(inTheWay) > 0 {
+		return cms.ErrPathnameTaken
+	}
+	return q.run(ctx, `insert into pathname (site_id, version, pathname, locale_id, owner_id, by_route)
+		select site_id, version, pathname, locale_id, id, ? from page
+		where site_id = ? and version in (?, ?) and locale_id = ? and state in (?, ?) and own & ? <> 0`,
+		false, siteID, cms.Draft, cms.Live, localeID, stateOnline, stateOffline, cms.FieldPathname)
+}

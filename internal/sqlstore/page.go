@@ -1,0 +1,245 @@
+package sqlstore
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"galley/internal/cms"
+)
+
+// The states of a page in one locale, by which its indexes begin.
+const (
+	stateOnline  = 0
+	stateOffline = 1
+	stateDeleted = 2
+)
+
+func pageState(r cms.PageRow) int {
+	switch {
+	case r.DeletedAt != nil:
+		return stateDeleted
+	case r.Values.IsOnline:
+		return stateOnline
+	}
+	return stateOffline
+}
+
+const pageColumns = `site_id, version, id, locale_id, own, name, pathname, title, description, canonical_url,
+	social_image_url, sitemap_priority, sitemap_frequency, is_online, no_index,
+	created_at, updated_at, published_at, deleted_at`
+
+func scanPageRow(r row) (cms.PageRow, error) {
+	var p cms.PageRow
+	v := &p.Values
+	return p, r.Scan(&p.SiteID, &p.Version, &p.ID, &p.LocaleID, &p.Own, &p.Name, &v.Pathname, &v.Title, &v.Description,
+		&v.CanonicalURL, &v.SocialImageURL, &v.SitemapPriority, &v.SitemapFrequency, &v.IsOnline, &v.ExcludedFromSearchEngines,
+		scanTime(&p.CreatedAt), scanTime(&p.UpdatedAt), scanNullTime(&p.PublishedAt), scanNullTime(&p.DeletedAt))
+}
+
+func (q queries) Page(ctx context.Context, siteID cms.ID, version cms.Version, id cms.ID) (cms.Page, error) {
+	rows, err := all(ctx, q, scanPageRow, `select `+pageColumns+` from page where site_id = ? and version = ? and id = ?`,
+		siteID, version, id)
+	if err != nil {
+		return cms.Page{}, err
+	}
+	if len(rows) == 0 {
+		return cms.Page{}, cms.NotFound(cms.KindPage)
+	}
+	return cms.PageFromRows(rows), nil
+}
+
+func (q queries) LockPage(ctx context.Context, siteID cms.ID, version cms.Version, id cms.ID) (cms.Page, error) {
+	// The default row is the one that every writer locks first; the others
+	// are read after it.
+	if q.dialect.lockUpdate != "" {
+		_, err := all(ctx, q, scanID, `select id from page where site_id = ? and version = ? and id = ? and locale_id = ?`+
+			q.dialect.lockUpdate, siteID, version, id, cms.NoID)
+		if err != nil {
+			return cms.Page{}, err
+		}
+	}
+	return q.Page(ctx, siteID, version, id)
+}
+
+func (q queries) CreatePage(ctx context.Context, p cms.Page) error {
+	for _, r := range p.Rows() {
+		if err := q.putPageRow(ctx, r); err != nil {
+			return err
+		}
+	}
+	return q.addToDirectory(ctx, cms.KindPage, p.ID, p.SiteID)
+}
+
+func (q queries) UpdatePage(ctx context.Context, before, after cms.Page) error {
+	for localeID := range before.Localizations {
+		if _, ok := after.Localizations[localeID]; ok {
+			continue
+		}
+		err := q.run(ctx, `delete from page where site_id = ? and version = ? and id = ? and locale_id = ?`,
+			after.SiteID, after.Version, after.ID, localeID)
+		if err != nil {
+			return err
+		}
+	}
+	for _, r := range after.Rows() {
+		if err := q.putPageRow(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var putPage = func() string {
+	columns := strings.ReplaceAll(pageColumns, "\n\t", " ") + ", state, title_sort, description_sort"
+	var set []string
+	for column := range strings.SplitSeq(columns, ", ") {
+		switch column {
+		case "site_id", "version", "id", "locale_id":
+		default:
+			set = append(set, column+" = excluded."+column)
+		}
+	}
+	return `insert into page (` + columns + `) values (` + marks(22) + `)
+		on conflict (site_id, version, id, locale_id) do update set ` + strings.Join(set, ", ")
+}()
+
+// putPageRow stores a row, new or changed.
+func (q queries) putPageRow(ctx context.Context, p cms.PageRow) error {
+	v := p.Values
+	return q.run(ctx, putPage, p.SiteID, p.Version, p.ID, p.LocaleID, p.Own, p.Name, v.Pathname, v.Title, v.Description,
+		v.CanonicalURL, v.SocialImageURL, v.SitemapPriority, v.SitemapFrequency, v.IsOnline, v.ExcludedFromSearchEngines,
+		p.CreatedAt, p.UpdatedAt, p.PublishedAt, p.DeletedAt,
+		pageState(p), cms.NullableSort(v.Title), cms.NullableSort(v.Description))
+}
+
+func (q queries) PagePaths(ctx context.Context, siteID cms.ID, version cms.Version, ids []cms.ID) (map[cms.ID]map[cms.ID]string, error) {
+	paths := map[cms.ID]map[cms.ID]string{}
+	if len(ids) == 0 {
+		return paths, nil
+	}
+	type path struct {
+		page, locale cms.ID
+		pathname     string
+	}
+	rows, err := all(ctx, q, func(r row) (p path, err error) {
+		return p, r.Scan(&p.page, &p.locale, &p.pathname)
+	}, `select id, locale_id, pathname from page where site_id = ? and version = ? and id in (`+marks(len(ids))+`)
+		and locale_id <> ?`, append(append([]any{siteID, version}, anys(ids)...), cms.NoID)...)
+	for _, r := range rows {
+		if paths[r.page] == nil {
+			paths[r.page] = map[cms.ID]string{}
+		}
+		paths[r.page][r.locale] = r.pathname
+	}
+	return paths, err
+}
+
+func (q queries) LocalizedPages(ctx context.Context, siteID cms.ID, version cms.Version, localeID cms.ID, limit int) ([]cms.ID, error) {
+	return all(ctx, q, scanID, `select id from page where site_id = ? and version = ? and locale_id = ? limit ?`,
+		siteID, version, localeID, limit)
+}
+
+// Pages reads each part of the list from an index in the order asked for, at
+// most a page of it, and merges the parts. In a locale other than the default
+// there are two: the pages that it overrides, and those that it inherits. The
+// second is read only as far as the first one's end, so that a site that is
+// translated throughout does not read past all of its default values.
+func (q queries) Pages(ctx context.Context, pq cms.PageQuery) ([]cms.PageRow, error) {
+	rows, err := q.pagesOf(ctx, pq, pq.LocaleID, nil)
+	if err != nil || pq.LocaleID == cms.NoID {
+		return rows, err
+	}
+	var until *cms.PagePosition
+	if len(rows) > pq.Limit {
+		until = new(rows[pq.Limit].Position(pq.Sort))
+	}
+	inherited, err := q.pagesOf(ctx, pq, cms.NoID, until)
+	return mergePages(pq, append(rows, inherited...)), err
+}
+
+// pagesOf reads the rows stored for one locale, in every state asked for.
+func (q queries) pagesOf(ctx context.Context, pq cms.PageQuery, localeID cms.ID, until *cms.PagePosition) ([]cms.PageRow, error) {
+	rows, err := q.pagesIn(ctx, pq, localeID, stateOnline, until)
+	if err != nil || !pq.IncludeOffline {
+		return rows, err
+	}
+	offline, err := q.pagesIn(ctx, pq, localeID, stateOffline, until)
+	return mergePages(pq, append(rows, offline...)), err
+}
+
+func mergePages(pq cms.PageQuery, rows []cms.PageRow) []cms.PageRow {
+	slices.SortFunc(rows, func(a, b cms.PageRow) int {
+		order := a.Position(pq.Sort).Compare(b.Position(pq.Sort))
+		if pq.Descending {
+			return -order
+		}
+		return order
+	})
+	return rows[:min(len(rows), pq.Limit+1)]
+}
+
+var sortColumns = map[cms.PageSort]string{
+	cms.SortPath:        "p.pathname",
+	cms.SortTitle:       "p.title_sort",
+	cms.SortDescription: "p.description_sort",
+	cms.SortCreatedAt:   "p.created_at",
+	cms.SortUpdatedAt:   "p.updated_at",
+}
+
+func (q queries) pagesIn(ctx context.Context, pq cms.PageQuery, localeID cms.ID, state int, until *cms.PagePosition) ([]cms.PageRow, error) {
+	column := sortColumns[pq.Sort]
+	after, notAfter, direction := ">", "<=", ""
+	if pq.Descending {
+		after, notAfter, direction = "<", ">=", " desc"
+	}
+	key := func(p cms.PagePosition) any {
+		if pq.Sort == cms.SortCreatedAt || pq.Sort == cms.SortUpdatedAt {
+			return p.Key.At
+		}
+		return p.Key.Text
+	}
+
+	query := `select ` + pageColumns + ` from page p where p.site_id = ? and p.version = ? and p.locale_id = ? and p.state = ?`
+	args := []any{pq.SiteID, pq.Version, localeID, state}
+	if pq.After != nil {
+		query += ` and (` + column + `, p.id) ` + after + ` (?, ?)`
+		args = append(args, key(*pq.After), pq.After.ID)
+	}
+	if until != nil {
+		query += ` and (` + column + `, p.id) ` + notAfter + ` (?, ?)`
+		args = append(args, key(*until), until.ID)
+	}
+	if pq.PathPrefix != "" && pq.PathPrefix != "/" {
+		query += ` and p.pathname >= ?`
+		args = append(args, pq.PathPrefix)
+		if end, ok := prefixEnd(pq.PathPrefix); ok {
+			query += ` and p.pathname < ?`
+			args = append(args, end)
+		}
+	}
+	if localeID != pq.LocaleID { // the inherited part: without what the locale overrides
+		query += ` and not exists (select 1 from page o where o.site_id = p.site_id and o.version = p.version
+			and o.id = p.id and o.locale_id = ?)`
+		args = append(args, pq.LocaleID)
+	}
+	query += ` order by ` + column + direction + `, p.id` + direction + ` limit ?`
+	return all(ctx, q, scanPageRow, query, append(args, pq.Limit+1)...)
+}
+
+// prefixEnd is the first text, by code point, after all that begin with a
+// prefix, if there is one.
+func prefixEnd(prefix string) (string, bool) {
+	for len(prefix) > 0 {
+		last, size := utf8.DecodeLastRuneInString(prefix)
+		prefix = prefix[:len(prefix)-size]
+		switch {
+		case last == 0xD7FF: // surrogates are no characters
+			return prefix + "\uE000", true
+		case last < utf8.MaxRune:
+			return prefix + string(last+1), true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,79 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"galley/internal/cms"
+)
+
+var postgresDialect = &dialect{
+	goose: goose.DialectPostgres,
+	words: map[string]string{
+		"UUID": "uuid", "Text": `text collate "C"`, "Bytes": "bytea",
+		"Clustered": "",
+	},
+	placeholder: dollar,
+	id:          func(id cms.ID) any { return id.String() },
+	lockShared:  " for share",
+	lockUpdate:  " for no key update",
+	view:        &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+	migrationLock: func() (lock.SessionLocker, error) {
+		return lock.NewPostgresSessionLocker()
+	},
+	classify: classifyPostgres,
+}
+
+// maxPostgresConns is the pool's size; a server's default allows 100 in all,
+// so three nodes fit.
+const maxPostgresConns = 24
+
+// OpenPostgres opens a database by its URL. It does not connect yet.
+func OpenPostgres(url string, observe Observe) (*Store, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		// The parser's message may repeat the password.
+		return nil, errors.New("the database URL can't be read: it must look like postgres://user:password@host:5432/name")
+	}
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "galley"
+	}
+	// An answered write must be on disk, whatever the server's default is.
+	config.RuntimeParams["synchronous_commit"] = "on"
+	db := stdlib.OpenDB(*config)
+	db.SetMaxOpenConns(maxPostgresConns)
+	db.SetMaxIdleConns(maxPostgresConns)
+	return newStore(postgresDialect, db, db, observe), nil
+}
+
+func classifyPostgres(err error) failure {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch {
+		case e.Code == "23505":
+			return failUnique
+		case e.Code == "40001" || e.Code == "40P01":
+			return failRetry
+		case strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "53") || strings.HasPrefix(e.Code, "57P") ||
+			strings.HasPrefix(e.Code, "25006"):
+			return failUnavailable
+		}
+		return failOther
+	}
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	_, network := errors.AsType[net.Error](err)
+	if connecting || network || errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err) ||
+		strings.Contains(fmt.Sprintf("%T", err), "pgconn.") {
+		return failUnavailable
+	}
+	return failOther
+}

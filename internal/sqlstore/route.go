@@ -1,0 +1,46 @@
+package sqlstore
+
+import (
+	"context"
+
+	"galley/internal/cms"
+)
+
+const routeColumns = `id, site_id, pathname, created_at, deleted_at`
+
+func scanRoute(r row) (cms.Route, error) {
+	var t cms.Route
+	return t, r.Scan(&t.ID, &t.SiteID, &t.Pathname, scanTime(&t.CreatedAt), scanNullTime(&t.DeletedAt))
+}
+
+func (q queries) Route(ctx context.Context, siteID, id cms.ID) (cms.Route, error) {
+	return q.route(ctx, "", siteID, id)
+}
+
+func (q queries) LockRoute(ctx context.Context, siteID, id cms.ID) (cms.Route, error) {
+	return q.route(ctx, q.dialect.lockUpdate, siteID, id)
+}
+
+func (q queries) route(ctx context.Context, lock string, siteID, id cms.ID) (cms.Route, error) {
+	t, err := one(ctx, q, scanRoute, `select `+routeColumns+` from route where site_id = ? and id = ?`+lock, siteID, id)
+	return found(cms.KindRoute, t, err)
+}
+
+func (q queries) Routes(ctx context.Context, siteID cms.ID, list cms.ListQuery) ([]cms.Route, error) {
+	return all(ctx, q, scanRoute, `select `+routeColumns+` from route
+		where site_id = ? and id > ? and deleted_at is null order by id limit ?`, siteID, list.After, list.Limit+1)
+}
+
+func (q queries) CreateRoute(ctx context.Context, t cms.Route) error {
+	err := q.run(ctx, `insert into route (`+routeColumns+`) values (`+marks(5)+`)`,
+		t.ID, t.SiteID, t.Pathname, t.CreatedAt, t.DeletedAt)
+	if err != nil {
+		return err
+	}
+	return q.addToDirectory(ctx, cms.KindRoute, t.ID, t.SiteID)
+}
+
+func (q queries) UpdateRoute(ctx context.Context, t cms.Route) error {
+	return q.run(ctx, `update route set pathname = ?, deleted_at = ? where site_id = ? and id = ?`,
+		t.Pathname, t.DeletedAt, t.SiteID, t.ID)
+}

@@ -1,0 +1,55 @@
+package sqlstore
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"galley/internal/cms"
+)
+
+// Times are stored as microseconds since 1970, since the engines' own types
+// disagree.
+
+type timeScanner struct{ dst *time.Time }
+
+func (s timeScanner) Scan(src any) error {
+	n, ok := src.(int64)
+	if !ok {
+		return errors.New("a time is not a number")
+	}
+	*s.dst = time.UnixMicro(n).UTC()
+	return nil
+}
+
+func scanTime(dst *time.Time) timeScanner { return timeScanner{dst} }
+
+type nullTimeScanner struct{ dst **time.Time }
+
+func (s nullTimeScanner) Scan(src any) error {
+	if src == nil {
+		*s.dst = nil
+		return nil
+	}
+	*s.dst = new(time.Time)
+	return timeScanner{*s.dst}.Scan(src)
+}
+
+func scanNullTime(dst **time.Time) nullTimeScanner { return nullTimeScanner{dst} }
+
+func scanID(r row) (cms.ID, error) {
+	var id cms.ID
+	err := r.Scan(&id)
+	return id, err
+}
+
+// marks are n placeholders for a list of values.
+func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
+
+func anys[T any](values []T) []any {
+	list := make([]any, len(values))
+	for i, v := range values {
+		list[i] = v
+	}
+	return list
+}

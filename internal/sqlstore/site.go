@@ -1,0 +1,133 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"galley/internal/cms"
+)
+
+const siteSelect = `select s.id, s.workspace_id, s.name, s.host_origin, s.public_api_key, s.key_access, s.locale_mode,
+	s.default_locale_id, s.created_at, s.updated_at, s.deleted_at,
+	l.site_id, l.id, l.code, l.domain, l.path_prefix, l.created_at, l.deleted_at
+	from site s join locale l on l.site_id = s.id and l.id = s.default_locale_id`
+
+func scanSite(r row) (cms.Site, error) {
+	var s cms.Site
+	l := &s.DefaultLocale
+	return s, r.Scan(&s.ID, &s.WorkspaceID, &s.Name, &s.HostOrigin, &s.PublicAPIKey, &s.KeyAccess, &s.LocaleMode,
+		&s.DefaultLocaleID, scanTime(&s.CreatedAt), scanTime(&s.UpdatedAt), scanNullTime(&s.DeletedAt),
+		&l.SiteID, &l.ID, &l.Code, &l.Domain, &l.PathPrefix, scanTime(&l.CreatedAt), scanNullTime(&l.DeletedAt))
+}
+
+func (q queries) Site(ctx context.Context, id cms.ID) (cms.Site, error) {
+	s, err := one(ctx, q, scanSite, siteSelect+` where s.id = ?`, id)
+	return found(cms.KindSite, s, err)
+}
+
+// LockSite takes the lock before it reads: a statement that waits for a lock
+// sees the locked row anew afterwards, but not the rows joined to it.
+func (q queries) LockSite(ctx context.Context, id cms.ID, lock cms.Lock) (cms.Site, error) {
+	if suffix := q.dialect.siteLock(lock); suffix != "" {
+		if _, err := all(ctx, q, scanID, `select s.id from site s where s.id = ?`+suffix, id); err != nil {
+			return cms.Site{}, err
+		}
+	}
+	return q.Site(ctx, id)
+}
+
+func (q queries) SiteByKey(ctx context.Context, key cms.ID, now time.Time) (cms.Site, error) {
+	id, err := one(ctx, q, scanID, `select site_id from site_key
+		where site_key = ? and (expires_at is null or expires_at > ?)`, key, now)
+	if _, err := found(cms.KindSite, id, err); err != nil {
+		return cms.Site{}, err
+	}
+	return q.Site(ctx, id)
+}
+
+func (q queries) Sites(ctx context.Context, workspaceID cms.ID, only []cms.ID, list cms.ListQuery) ([]cms.Site, error) {
+	where, args := ` where s.workspace_id = ? and s.id > ? and s.deleted_at is null`, []any{workspaceID, list.After}
+	if only != nil {
+		where += ` and s.id in (` + marks(len(only)) + `)`
+		args = append(args, anys(only)...)
+	}
+	return all(ctx, q, scanSite, siteSelect+where+` order by s.id limit ?`, append(args, list.Limit+1)...)
+}
+
+func (q queries) SitesOf(ctx context.Context, ids []cms.ID) (map[cms.ID]cms.ID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	pairs, err := all(ctx, q, scanPair, `select id, workspace_id from site
+		where deleted_at is null and id in (`+marks(len(ids))+`)`, anys(ids)...)
+	workspaces := make(map[cms.ID]cms.ID, len(pairs))
+	for _, p := range pairs {
+		workspaces[p[0]] = p[1]
+	}
+	return workspaces, err
+}
+
+func scanPair(r row) ([2]cms.ID, error) {
+	var p [2]cms.ID
+	return p, r.Scan(&p[0], &p[1])
+}
+
+func (q queries) SiteOf(ctx context.Context, kind cms.Kind, id cms.ID) (cms.ID, error) {
+	siteID, err := one(ctx, q, scanID, `select site_id from directory where id = ? and kind = ?`, id, kind)
+	return found(kind, siteID, err)
+}
+
+func (q queries) addToDirectory(ctx context.Context, kind cms.Kind, id, siteID cms.ID) error {
+	return q.run(ctx, `insert into directory (id, site_id, kind) values (?, ?, ?)`, id, siteID, kind)
+}
+
+func (q queries) CreateSite(ctx context.Context, s cms.Site) error {
+	err := q.run(ctx, `insert into site (id, workspace_id, name, host_origin, public_api_key, key_access, locale_mode,
+		default_locale_id, created_at, updated_at, deleted_at) values (`+marks(11)+`)`,
+		s.ID, s.WorkspaceID, s.Name, s.HostOrigin, s.PublicAPIKey, s.KeyAccess, s.LocaleMode,
+		s.DefaultLocaleID, s.CreatedAt, s.UpdatedAt, s.DeletedAt)
+	if err != nil {
+		return err
+	}
+	return q.addSiteKey(ctx, s)
+}
+
+func (q queries) addSiteKey(ctx context.Context, s cms.Site) error {
+	return q.run(ctx, `insert into site_key (site_key, site_id) values (?, ?)`, s.PublicAPIKey, s.ID)
+}
+
+func (q queries) UpdateSite(ctx context.Context, s cms.Site) error {
+	return q.run(ctx, `update site set name = ?, host_origin = ?, public_api_key = ?, key_access = ?, locale_mode = ?,
+		default_locale_id = ?, updated_at = ?, deleted_at = ? where id = ?`,
+		s.Name, s.HostOrigin, s.PublicAPIKey, s.KeyAccess, s.LocaleMode, s.DefaultLocaleID, s.UpdatedAt, s.DeletedAt, s.ID)
+}
+
+func (q queries) RotateSiteKey(ctx context.Context, s cms.Site, oldEnd time.Time) error {
+	err := q.run(ctx, `update site_key set expires_at = ? where site_id = ? and (expires_at is null or expires_at > ?)`,
+		oldEnd, s.ID, oldEnd)
+	if err != nil {
+		return err
+	}
+	if err := q.UpdateSite(ctx, s); err != nil {
+		return err
+	}
+	return q.addSiteKey(ctx, s)
+}
+
+func (q queries) PurgeSites(ctx context.Context, before time.Time, limit int) (int, error) {
+	ids, err := all(ctx, q, scanID, `select id from site where deleted_at < ? order by deleted_at limit ?`, before, limit)
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range ids {
+		for _, table := range []string{"page", "pathname", "route", "locale", "copy_id", "directory", "site_key"} {
+			if err := q.run(ctx, `delete from `+table+` where site_id = ?`, id); err != nil {
+				return 0, err
+			}
+		}
+		if err := q.run(ctx, `delete from site where id = ?`, id); err != nil {
+			return 0, err
+		}
+	}
+	return len(ids), nil
+}

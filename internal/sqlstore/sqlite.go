@@ -1,0 +1,87 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"galley/internal/cms"
+)
+
+var sqliteDialect = &dialect{
+	goose: goose.DialectSQLite3,
+	words: map[string]string{
+		"UUID": "blob", "Text": "text", "Bytes": "blob",
+		"Clustered": " without rowid",
+	},
+	placeholder: questionMark,
+	id:          func(id cms.ID) any { return id[:] },
+	classify:    classifySQLite,
+}
+
+// DatabaseFile is the name of the database in the data folder.
+const DatabaseFile = "galley.db"
+
+// OpenSQLite opens the database in a folder, which it makes if need be.
+//
+// One connection writes, so that writers queue in Go and never meet a busy
+// database; others read, each on a snapshot of its own. Every commit is synced
+// to the disk before it is answered.
+func OpenSQLite(dir string, observe Observe) (*Store, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("can't make the data folder: %w", err)
+	}
+	file := filepath.Join(dir, DatabaseFile)
+	// SQLite's own message for a folder that can't be written is misleading.
+	probe, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("can't write to the data folder: %w", err)
+	}
+	if err := probe.Close(); err != nil {
+		return nil, fmt.Errorf("can't write to the data folder: %w", err)
+	}
+	write, err := openSQLiteFile(file, "immediate", "synchronous(full)")
+	if err != nil {
+		return nil, err
+	}
+	read, err := openSQLiteFile(file, "deferred", "query_only(1)")
+	if err != nil {
+		return nil, errors.Join(err, write.Close())
+	}
+	write.SetMaxOpenConns(1)
+	read.SetMaxOpenConns(max(4, runtime.NumCPU()))
+	read.SetMaxIdleConns(max(4, runtime.NumCPU()))
+	return newStore(sqliteDialect, write, read, observe), nil
+}
+
+func openSQLiteFile(file, txLock string, pragmas ...string) (*sql.DB, error) {
+	query := url.Values{"_txlock": {txLock}}
+	for _, pragma := range append([]string{"busy_timeout(10000)", "journal_mode(wal)", "foreign_keys(1)"}, pragmas...) {
+		query.Add("_pragma", pragma)
+	}
+	return sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: url.PathEscape(file), RawQuery: query.Encode()}).String())
+}
+
+func classifySQLite(err error) failure {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return failOther
+	}
+	switch e.Code() {
+	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
+		return failUnique
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
+		return failUnavailable
+	}
+	return failOther
+}

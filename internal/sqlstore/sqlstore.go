@@ -1,0 +1,204 @@
+// Package sqlstore keeps everything in SQLite or PostgreSQL. It is the one
+// implementation of cms.Store: SQL is written once, and a dialect holds what
+// differs. It decides nothing about who may do what.
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/pressly/goose/v3"
+
+	"galley/internal/cms"
+)
+
+// Observe is told how long each use of the store took: "view" or "tx".
+type Observe func(use string, took time.Duration)
+
+// Store is a cms.Store on a SQL database.
+type Store struct {
+	queries // on the read pool
+	write   *sql.DB
+	read    *sql.DB
+	dialect *dialect
+	observe Observe
+
+	provider func() (*goose.Provider, error)
+}
+
+var _ cms.Store = (*Store)(nil)
+
+func newStore(d *dialect, write, read *sql.DB, observe Observe) *Store {
+	if observe == nil {
+		observe = func(string, time.Duration) {}
+	}
+	s := &Store{queries: queries{read, d}, write: write, read: read, dialect: d, observe: observe}
+	s.provider = sync.OnceValues(s.newProvider)
+	return s
+}
+
+// Pools are the connection pools by name, for metrics.
+func (s *Store) Pools() map[string]*sql.DB {
+	if s.read == s.write {
+		return map[string]*sql.DB{"main": s.write}
+	}
+	return map[string]*sql.DB{"write": s.write, "read": s.read}
+}
+
+// Close gives up every connection.
+func (s *Store) Close() error {
+	if s.read == s.write {
+		return s.write.Close()
+	}
+	return errors.Join(s.read.Close(), s.write.Close())
+}
+
+// View reads everything of one moment.
+func (s *Store) View(ctx context.Context, read func(cms.Reader) error) error {
+	defer s.timed("view")()
+	tx, err := s.read.BeginTx(ctx, s.dialect.view)
+	if err != nil {
+		return s.queries.fail(ctx, err)
+	}
+	defer func() { _ = tx.Rollback() }() // nothing to keep
+	return read(queries{tx, s.dialect})
+}
+
+// maxTries bounds how often a transaction runs again after a deadlock or a
+// serialization failure.
+const maxTries = 10
+
+// InTx writes, all or nothing.
+func (s *Store) InTx(ctx context.Context, write func(cms.Tx) error) error {
+	defer s.timed("tx")()
+	for try := 1; ; try++ {
+		err := s.tryTx(ctx, write)
+		if again := (*retryError)(nil); !errors.As(err, &again) {
+			return err
+		}
+		if try == maxTries {
+			return cms.Unavailable(err)
+		}
+	}
+}
+
+func (s *Store) tryTx(ctx context.Context, write func(cms.Tx) error) error {
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return s.queries.fail(ctx, err)
+	}
+	defer func() { _ = tx.Rollback() }() // does nothing after a commit
+	if err := write(queries{tx, s.dialect}); err != nil {
+		return err
+	}
+	return s.queries.fail(ctx, tx.Commit())
+}
+
+func (s *Store) timed(use string) func() {
+	start := time.Now()
+	return func() { s.observe(use, time.Since(start)) }
+}
+
+// retryError asks for the transaction to be run again.
+type retryError struct{ cause error }
+
+func (e *retryError) Error() string { return e.cause.Error() }
+func (e *retryError) Unwrap() error { return e.cause }
+
+// errNoRows says that a query found nothing; callers turn it into NotFound.
+var errNoRows = errors.New("no rows")
+
+// conn is what a pool and a transaction have in common.
+type conn interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// queries runs the store's statements on a pool or in a transaction.
+type queries struct {
+	conn    conn
+	dialect *dialect
+}
+
+var _ cms.Tx = queries{}
+
+// exec runs a statement and returns how many rows it touched.
+func (q queries) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	result, err := q.conn.ExecContext(ctx, q.dialect.rebind(query), q.dialect.args(args)...)
+	if err != nil {
+		return 0, q.fail(ctx, err)
+	}
+	n, err := result.RowsAffected()
+	return n, q.fail(ctx, err)
+}
+
+// run is exec for statements whose count does not matter.
+func (q queries) run(ctx context.Context, query string, args ...any) error {
+	_, err := q.exec(ctx, query, args...)
+	return err
+}
+
+// row is the part of *sql.Rows that scanning needs.
+type row interface{ Scan(dest ...any) error }
+
+// all returns every row of a query.
+func all[T any](ctx context.Context, q queries, scan func(row) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := q.conn.QueryContext(ctx, q.dialect.rebind(query), q.dialect.args(args)...)
+	if err != nil {
+		return nil, q.fail(ctx, err)
+	}
+	defer func() { _ = rows.Close() }() // rows.Err tells what matters
+	var items []T
+	for rows.Next() {
+		item, err := scan(rows)
+		if err != nil {
+			return nil, q.fail(ctx, err)
+		}
+		items = append(items, item)
+	}
+	return items, q.fail(ctx, rows.Err())
+}
+
+// one returns the first row of a query, or errNoRows.
+func one[T any](ctx context.Context, q queries, scan func(row) (T, error), query string, args ...any) (T, error) {
+	items, err := all(ctx, q, scan, query, args...)
+	if err == nil && len(items) == 0 {
+		err = errNoRows
+	}
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return items[0], nil
+}
+
+// found turns an empty result into NotFound of a kind.
+func found[T any](kind cms.Kind, item T, err error) (T, error) {
+	if errors.Is(err, errNoRows) {
+		err = cms.NotFound(kind)
+	}
+	return item, err
+}
+
+// fail turns a driver's error into one that the caller of the store knows.
+func (q queries) fail(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return cms.Unavailable(fmt.Errorf("%w: %w", ctx.Err(), err))
+	}
+	switch q.dialect.classify(err) {
+	case failUnique:
+		return cms.Conflict("A resource with these values already exists")
+	case failRetry:
+		return &retryError{err}
+	case failUnavailable:
+		return cms.Unavailable(err)
+	}
+	return fmt.Errorf("store: %w", err)
+}

@@ -110,7 +110,7 @@ func (t *terminal) fail(err error) int {
 	if e, ok := errors.AsType[*cms.Error](err); ok {
 		message = e.Message
 		for _, d := range e.Details {
-			message += "; " + d.Field + " " + d.Message
+			message = fmt.Sprintf("%s; %s %s", message, d.Field, d.Message)
 		}
 		if cause := errors.Unwrap(e); cause != nil {
 			message += ": " + cause.Error()

@@ -125,6 +125,7 @@ func (c *serveCommand) handler(svc *service.Service, store *sqlstore.Store, srv 
 func (c *serveCommand) jobs(svc *service.Service, log *slog.Logger) []server.Job {
 	return []server.Job{
 		{Name: "save when apps were used", Every: time.Minute, Run: svc.SaveUsage, AtStop: true},
+		{Name: "forget kept answers", Every: 10 * time.Minute, Run: svc.ForgetAnswers},
 		{Name: "purge deleted sites", Every: time.Hour, Run: func(ctx context.Context) error {
 			n, err := svc.PurgeSites(ctx, c.SiteRetention)
 			if n > 0 {

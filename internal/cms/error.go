@@ -3,6 +3,7 @@ package cms
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -70,6 +71,7 @@ const (
 	KindLocale    Kind = "locale"
 	KindPage      Kind = "page"
 	KindRoute     Kind = "route"
+	KindAnswer    Kind = "answer" // never shown
 )
 
 // NotFound says that a resource of this kind does not exist.
@@ -160,6 +162,21 @@ func (p *Problems) err() *Error {
 	return &Error{Code: CodeBadRequest, Message: "The request is invalid", Details: p.details}
 }
 
+// Conflict is Err for problems with the state of things rather than with the
+// request.
+func (p *Problems) Conflict(message string) error {
+	p.sort()
+	return &Error{Code: CodeConflict, Message: message, Details: p.details}
+}
+
 func (p *Problems) sort() {
-	slices.SortStableFunc(p.details, func(a, b Detail) int { return strings.Compare(a.Field, b.Field) })
+	slices.SortStableFunc(p.details, func(a, b Detail) int { return strings.Compare(sortable(a.Field), sortable(b.Field)) })
+}
+
+var index = regexp.MustCompile(`\[(\d+)\]`)
+
+// sortable is a field's name with its indexes padded, so that the tenth comes
+// after the second.
+func sortable(field string) string {
+	return index.ReplaceAllStringFunc(field, func(s string) string { return fmt.Sprintf("%12s", s) })
 }

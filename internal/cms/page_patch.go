@@ -108,6 +108,22 @@ func note[T any](given, null *FieldSet, f FieldSet, o Opt[*T]) {
 	}
 }
 
+// named lists the fields that the patch names, as requests spell them.
+func (c PagePatch) named() []string {
+	var names []string
+	for name, set := range map[string]bool{
+		"pathname": c.Pathname.Set, "name": c.Name.Set, "title": c.Title.Set, "description": c.Description.Set,
+		"canonicalUrl": c.CanonicalURL.Set, "socialImageUrl": c.SocialImageURL.Set,
+		"sitemapPriority": c.SitemapPriority.Set, "sitemapFrequency": c.SitemapFrequency.Set,
+		"isOnline": c.IsOnline.Set, "excludedFromSearchEngines": c.ExcludedFromSearchEngines.Set,
+	} {
+		if set {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // values are the values that the patch names; fields that it does not name
 // are left at zero.
 func (c PagePatch) values() Values {

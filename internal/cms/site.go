@@ -3,6 +3,7 @@ package cms
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -155,12 +156,9 @@ func oneOf[T ~string](values []T) func(T) error {
 }
 
 func joinValues[T ~string](values []T) string {
-	var list string
+	list := make([]string, len(values))
 	for i, v := range values {
-		if i > 0 {
-			list += ", "
-		}
-		list += string(v)
+		list[i] = string(v)
 	}
-	return list
+	return strings.Join(list, ", ")
 }

@@ -74,6 +74,9 @@ type Reader interface {
 	// Routes lists up to q.Limit+1 routes after the cursor, by id.
 	Routes(ctx context.Context, siteID ID, q ListQuery) ([]Route, error)
 
+	// KeptAnswer finds an answer kept since the given time.
+	KeptAnswer(ctx context.Context, credential ID, key string, since time.Time) (KeptAnswer, error)
+
 	// Claims are all claims on these pathnames, in every locale.
 	Claims(ctx context.Context, siteID ID, version Version, pathnames []string) ([]Claim, error)
 }
@@ -146,6 +149,15 @@ type Tx interface {
 	// LockRoute is Route, locked.
 	LockRoute(ctx context.Context, siteID, id ID) (Route, error)
 	UpdateRoute(ctx context.Context, r Route) error
+
+	// LockRequest takes the right to answer the request that a credential
+	// named by a key, and tells whether it could: no other transaction may be
+	// answering it.
+	LockRequest(ctx context.Context, credential ID, key string) (bool, error)
+	// KeepAnswer keeps an answer in place of any older one.
+	KeepAnswer(ctx context.Context, k KeptAnswer) error
+	// ForgetAnswers drops the answers kept before the given time.
+	ForgetAnswers(ctx context.Context, before time.Time) error
 
 	// ReleasePathnames gives claims up.
 	ReleasePathnames(ctx context.Context, siteID ID, claims []Claim) error

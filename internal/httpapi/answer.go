@@ -18,7 +18,8 @@ import (
 // answer is what a handler found: a status and a wire type, or no body.
 type answer struct {
 	status   int
-	body     any
+	body     any    // a wire type
+	raw      []byte // or one that is encoded already
 	location string
 	secret   bool // the body has a key: nobody may store it
 }
@@ -96,18 +97,23 @@ func (a *API) write(w http.ResponseWriter, r *request, ans answer) {
 	if ans.location != "" {
 		w.Header().Set("Location", ans.location)
 	}
-	if ans.body == nil {
+	if ans.body == nil && ans.raw == nil {
 		w.WriteHeader(ans.status)
 		return
 	}
+	body := ans.raw
+	if ans.body != nil {
+		body = encode(ans.body)
+	}
+	tag := tagOf(body)
+	if t, ok := ans.body.(tagged); ok {
+		tag = entityTag(t)
+	}
 	if ans.secret {
 		w.Header().Set("Cache-Control", "no-store")
-		writeJSON(w, ans.status, encode(ans.body))
-		return
+	} else {
+		w.Header().Set("ETag", tag)
 	}
-	body := encode(ans.body)
-	tag := entityTag(ans.body)
-	w.Header().Set("ETag", tag)
 	if readOnly(r.Method) && tagListed(r.Header.Values("If-None-Match"), tag, weakToo) {
 		w.WriteHeader(http.StatusNotModified)
 		return
@@ -141,7 +147,11 @@ func entityTag(body any) string {
 	if t, ok := body.(tagged); ok {
 		body = t.tagView()
 	}
-	sum := sha256.Sum256(encode(body))
+	return tagOf(encode(body))
+}
+
+func tagOf(body []byte) string {
+	sum := sha256.Sum256(body)
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`
 }
 

@@ -60,12 +60,13 @@ func New(o Options) *API {
 // request is one request on its way through the edge.
 type request struct {
 	*http.Request
-	id       string
-	who      service.Caller
-	endpoint *endpoint
-	pattern  string // of the address, for logs and metrics
-	values   map[string]string
-	query    query
+	id         string
+	credential string // the key as it was sent: never logged, never stored
+	who        service.Caller
+	endpoint   *endpoint
+	pattern    string // of the address, for logs and metrics
+	values     map[string]string
+	query      query
 }
 
 // ServeHTTP answers every request there is, with JSON where the interface is
@@ -152,7 +153,7 @@ func (a *API) answer(w http.ResponseWriter, r *request, path string) (answer, er
 	if err := r.who.Allow(r.endpoint.scope, r.endpoint.siteKey); err != nil {
 		return answer{}, err
 	}
-	return r.endpoint.handle(r)
+	return a.handle(r)
 }
 
 func readOnly(method string) bool { return method == http.MethodGet || method == http.MethodHead }

@@ -24,7 +24,7 @@ func (a *API) authenticate(h http.Header, r *request) error {
 	if err != nil {
 		return err
 	}
-	r.who = who
+	r.who, r.credential = who, key
 	return a.limits.admitCredential(h, r)
 }
 

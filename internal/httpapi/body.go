@@ -31,6 +31,7 @@ var (
 	errTooLarge    = &cms.Error{Code: codePayloadTooLarge, Message: "The request body is larger than 1 MiB"}
 	errMediaType   = &cms.Error{Code: codeUnsupportedMediaType, Message: "The request body must be JSON with Content-Type application/json"}
 	errCompressed  = &cms.Error{Code: codeUnsupportedMediaType, Message: "The request body must not be compressed"}
+	errBodyCut     = cms.BadField("body", "could not be read to its end")
 	errBodyMissing = cms.BadField("body", "is required")
 )
 
@@ -78,7 +79,7 @@ func readJSON(r *request) ([]byte, error) {
 	raw, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	switch {
 	case err != nil:
-		return nil, cms.BadField("body", "could not be read to its end")
+		return nil, errBodyCut
 	case len(raw) > maxBody:
 		return nil, errTooLarge
 	case len(raw) == 0:

@@ -239,7 +239,9 @@ func checkError(t *testing.T, req *http.Request, status int, body []byte) {
 	if e.Object != "error" || e.Code == "" || e.Message == "" {
 		t.Errorf("%s %s: incomplete error %s", req.Method, req.URL, body)
 	}
-	if (status == http.StatusBadRequest) != (len(e.Details) > 0) {
+	// A batch tells which of its operations are in conflict.
+	batch := status == http.StatusConflict && req.URL.Path == "/v6/pages/batch"
+	if (status == http.StatusBadRequest || batch) != (len(e.Details) > 0) {
 		t.Errorf("%s %s: status %d with details %v", req.Method, req.URL, status, e.Details)
 	}
 }
@@ -280,6 +282,9 @@ func documentedPath(req *http.Request) string {
 	case "/v2/routes", "/v6/pages":
 		if len(rest) == 0 {
 			return collection
+		}
+		if req.URL.Path == "/v6/pages/batch" && req.Method == http.MethodPost {
+			return req.URL.Path
 		}
 		if _, ok := cms.ParseID(rest[0]); ok && len(rest) > 1 && collection == "/v6/pages" {
 			switch {

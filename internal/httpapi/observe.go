@@ -43,7 +43,7 @@ func (a *API) observe(r *request, status int, took time.Duration) {
 		credential = r.who.ID().String()
 	}
 	a.log.Info("request", "requestId", r.id, "credential", credential, "method", method, "route", r.pattern,
-		"status", status, "duration", took)
+		"status", status, "duration", took.String())
 }
 
 // operatorHandlers are for operators: they need an App key with scope admin.

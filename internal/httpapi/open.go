@@ -3,10 +3,10 @@ package httpapi
 import (
 	"context"
 	"embed"
-	"fmt"
 	"io/fs"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -62,7 +62,7 @@ func docsFile(name string) http.HandlerFunc {
 		}
 		w.Header().Set("Content-Type", types[path.Ext(name)])
 		w.Header().Set("Content-Security-Policy", docsPolicy)
-		w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+		w.Header().Set("Content-Length", strconv.Itoa(len(content)))
 		_, _ = w.Write(content) // the reader may be gone
 	}
 }

@@ -113,6 +113,8 @@ func (g generator) parameters(e *endpoint) []schema {
 	switch e.method {
 	case http.MethodGet:
 		params = append(params, headerParam("If-None-Match", "Answers 304 when the resource still has this entity tag."))
+	case http.MethodPost:
+		params = append(params, headerParam(idempotencyHeader, "Repeats the first answer, for 24 hours, when the same request is sent again with this key."))
 	case http.MethodPatch, http.MethodDelete:
 		if e.name != "delocalizePage" {
 			params = append(params, headerParam("If-Match", "Answers 412 when the resource no longer has this entity tag."))
@@ -190,6 +192,9 @@ func (g generator) errorResponses() schema {
 func (g generator) of(t reflect.Type) schema {
 	if s, ok := scalarSchema(t); ok {
 		return s
+	}
+	if t == typ[PageResult]() {
+		return schema{"anyOf": []schema{g.of(typ[Page]()), g.of(typ[DeletedPage]())}}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -333,6 +338,8 @@ func scalarSchema(t reflect.Type) (schema, bool) {
 		return timeSchema, true
 	case typ[cms.Scope]():
 		return enumSchema(cms.Scopes), true
+	case typ[cms.BatchOp]():
+		return enumSchema(cms.BatchOps), true
 	case typ[cms.Frequency]():
 		return enumSchema(cms.Frequencies), true
 	case typ[cms.SiteKeyAccess]():

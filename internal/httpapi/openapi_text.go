@@ -74,6 +74,7 @@ var endpointTexts = map[string]endpointText{
 
 	"listPages":      {"Pages", "List pages", "In the order asked for, by Unicode code point; nulls last in ascending order; ties by id."},
 	"createPage":     {"Pages", "Create a page", "In the draft: the live version does not change."},
+	"batchPages":     {"Pages", "Change many pages", "Up to 1,000 operations in one step: all of them happen or none. Results are in the order of the operations. On any error, 400 or 409 with a detail for each bad operation, and nothing is changed."},
 	"getPage":        {"Pages", "Get a page", "By id, or by pathname with `siteId`. With `locale`, every field is answered as it stands there."},
 	"updatePage":     {"Pages", "Update a page", "In the draft. Fields left out stay as they are. With `locale`, writes overrides, and null returns a field to inheritance."},
 	"deletePage":     {"Pages", "Delete a page", "From the draft. It can be restored."},

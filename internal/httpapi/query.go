@@ -36,12 +36,6 @@ type param struct {
 	parse    func(q *query, value string) string
 }
 
-// needed is the parameter where it can't be left out.
-func (p param) needed() param {
-	p.required = true
-	return p
-}
-
 const mustBeID = "must be a UUID"
 
 var (

@@ -90,6 +90,7 @@ func (a *API) endpoints() []*endpoint {
 
 		{get, "/v6/pages", "listPages", read, siteKeyToo, append([]param{paramListSiteID}, pageList...), nil, 200, typ[List[Page]](), a.listPages},
 		{post, "/v6/pages", "createPage", write, appsOnly, nil, typ[PageCreate](), 201, typ[Page](), a.createPage},
+		{post, "/v6/pages/batch", "batchPages", write, appsOnly, nil, typ[PageBatch](), 200, typ[Batch](), a.batchPages},
 		{get, "/v6/pages/{pageIdOrPathname...}", "getPage", read, siteKeyToo, pageRead, nil, 200, typ[Page](), a.getPage},
 		{patch, "/v6/pages/{pageIdOrPathname...}", "updatePage", write, appsOnly, []param{paramSiteID, paramLocale}, typ[PagePatch](), 200, typ[Page](), a.updatePage},
 		{del, "/v6/pages/{pageIdOrPathname...}", "deletePage", write, appsOnly, inSite, nil, 204, nil, a.deletePage},

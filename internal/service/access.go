@@ -74,7 +74,7 @@ func (c Caller) Allow(scope cms.Scope, siteKeyToo bool) error {
 
 // reaches checks the right to a site that exists.
 func (c Caller) reaches(site cms.Site) error {
-	reached := false
+	var reached bool
 	if c.App != nil {
 		reached = c.App.WorkspaceID == site.WorkspaceID && c.App.Reaches(site.ID)
 	} else {

@@ -55,7 +55,7 @@ func (s *Service) CreateApp(ctx context.Context, who Caller, in Input[cms.AppPat
 	}
 	key := cms.NewAppKey()
 	var app cms.App
-	err = s.store.InTx(ctx, func(tx cms.Tx) error {
+	err = s.inTx(ctx, func(tx cms.Tx) error {
 		app = patch.Apply(cms.App{
 			ID: cms.NewID(), WorkspaceID: who.WorkspaceID(), KeyHint: key.Hint(),
 			Scopes: who.App.Scopes, SiteIDs: who.App.SiteIDs, CreatedAt: s.now(),
@@ -121,7 +121,7 @@ func (s *Service) DeleteApp(ctx context.Context, who Caller, id cms.ID, match Ma
 
 func (s *Service) changeApp(ctx context.Context, who Caller, id cms.ID, match Match[cms.App], rule func(cms.Tx, cms.App) (cms.App, error)) (cms.App, error) {
 	var after cms.App
-	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+	err := s.inTx(ctx, func(tx cms.Tx) error {
 		before, err := who.lockApp(ctx, tx, id)
 		if err != nil {
 			return err
@@ -156,7 +156,7 @@ func (c Caller) lockApp(ctx context.Context, tx cms.Tx, id cms.ID) (cms.App, err
 func (s *Service) RotateAppKey(ctx context.Context, who Caller, id cms.ID, in Input[cms.RotateKey]) (cms.App, cms.AppKey, error) {
 	key := cms.NewAppKey()
 	var app cms.App
-	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+	err := s.inTx(ctx, func(tx cms.Tx) error {
 		var err error
 		if app, err = who.lockApp(ctx, tx, id); err != nil {
 			return err

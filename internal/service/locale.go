@@ -78,7 +78,7 @@ func (s *Service) CreateLocale(ctx context.Context, who Caller, in Input[cms.New
 		return LocaleView{}, err
 	}
 	var view LocaleView
-	err = s.store.InTx(ctx, func(tx cms.Tx) error {
+	err = s.inTx(ctx, func(tx cms.Tx) error {
 		site, err := who.lockSite(ctx, tx, n.SiteID.Value, cms.LockExclusive)
 		if err != nil {
 			return err
@@ -121,7 +121,7 @@ func (s *Service) DeleteLocale(ctx context.Context, who Caller, ref Ref, match M
 
 func (s *Service) changeLocale(ctx context.Context, who Caller, ref Ref, match Match[LocaleView], rule func(cms.Tx, LocaleView) (cms.Locale, error)) (LocaleView, error) {
 	var view LocaleView
-	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+	err := s.inTx(ctx, func(tx cms.Tx) error {
 		site, err := who.lockChildSite(ctx, tx, cms.KindLocale, ref, cms.LockExclusive)
 		if err != nil {
 			return err
@@ -156,7 +156,7 @@ func (s *Service) changeLocale(ctx context.Context, who Caller, ref Ref, match M
 // RestoreLocale brings a deleted locale back as it was.
 func (s *Service) RestoreLocale(ctx context.Context, who Caller, ref Ref) (LocaleView, error) {
 	var view LocaleView
-	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+	err := s.inTx(ctx, func(tx cms.Tx) error {
 		site, err := who.lockChildSite(ctx, tx, cms.KindLocale, ref, cms.LockExclusive)
 		if err != nil {
 			return err

@@ -109,14 +109,19 @@ func speak(ctx context.Context, r cms.Reader, site cms.Site, idOrCode string) (s
 	if idOrCode == "" {
 		return spoken, nil
 	}
-	locale, ok := locales.Find(idOrCode)
+	return spoken.in(site, idOrCode)
+}
+
+// in is the same site in another locale.
+func (sp speech) in(site cms.Site, idOrCode string) (speech, error) {
+	locale, ok := sp.locales.Find(idOrCode)
 	if !ok {
-		return spoken, cms.NotFound(cms.KindLocale)
+		return sp, cms.NotFound(cms.KindLocale)
 	}
-	if locale.ID != site.DefaultLocaleID {
-		spoken.localeID, spoken.code = locale.ID, locale.Code
+	if locale.ID == site.DefaultLocaleID {
+		return speech{code: locale.Code, locales: sp.locales}, nil
 	}
-	return spoken, nil
+	return speech{locale.ID, locale.Code, sp.locales}, nil
 }
 
 func (sp speech) view(p cms.Page) PageView {
@@ -194,7 +199,7 @@ func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (cms.Lis
 // pagePosition turns a cursor into a place in the list.
 func (s *Service) pagePosition(ctx context.Context, r cms.Reader, who Caller, q cms.PageQuery, after cms.ID) (*cms.PagePosition, error) {
 	if after == cms.NoID {
-		return nil, nil
+		return nil, nil //nolint:nilnil // from the beginning
 	}
 	if position, ok := s.positions.recall(who.ID(), q, after); ok {
 		return &position, nil
@@ -217,7 +222,7 @@ func (s *Service) CreatePage(ctx context.Context, who Caller, in Input[cms.NewPa
 		return PageView{}, err
 	}
 	var view PageView
-	err = s.store.InTx(ctx, func(tx cms.Tx) error {
+	err = s.inTx(ctx, func(tx cms.Tx) error {
 		site, err := who.lockSite(ctx, tx, n.SiteID.Value, cms.LockShared)
 		if err != nil {
 			return err
@@ -282,7 +287,7 @@ func (s *Service) DelocalizePage(ctx context.Context, who Caller, ref Ref, local
 // RestorePage brings a page that was deleted from the draft back.
 func (s *Service) RestorePage(ctx context.Context, who Caller, id cms.ID) (PageView, error) {
 	var view PageView
-	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+	err := s.inTx(ctx, func(tx cms.Tx) error {
 		ref := Ref{ID: id}
 		site, err := who.lockChildSite(ctx, tx, cms.KindPage, ref, cms.LockExclusive)
 		if err != nil {
@@ -319,7 +324,7 @@ func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale st
 		lock = cms.LockExclusive // a locale's pathnames are weighed against all others
 	}
 	var view PageView
-	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+	err := s.inTx(ctx, func(tx cms.Tx) error {
 		site, err := who.lockChildSite(ctx, tx, cms.KindPage, ref, lock)
 		if err != nil {
 			return err

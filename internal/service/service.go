@@ -15,6 +15,7 @@ type Service struct {
 	clock     func() time.Time
 	positions *positions
 	usage     usage
+	underWay  underWay
 }
 
 // New makes a service on a store. Only tests hand in a clock other than

@@ -57,7 +57,7 @@ func (s *Service) CreateSite(ctx context.Context, who Caller, in Input[cms.NewSi
 		return cms.Site{}, err
 	}
 	var site cms.Site
-	err = s.store.InTx(ctx, func(tx cms.Tx) error {
+	err = s.inTx(ctx, func(tx cms.Tx) error {
 		if err := ownWorkspace(ctx, tx, who, n.WorkspaceID.Value); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (s *Service) CreateSite(ctx context.Context, who Caller, in Input[cms.NewSi
 // UpdateSite changes a site.
 func (s *Service) UpdateSite(ctx context.Context, who Caller, id cms.ID, in Input[cms.SitePatch], match Match[cms.Site]) (cms.Site, error) {
 	var after cms.Site
-	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+	err := s.inTx(ctx, func(tx cms.Tx) error {
 		before, err := who.lockSite(ctx, tx, id, cms.LockExclusive)
 		if err != nil {
 			return err
@@ -194,7 +194,7 @@ func changeDefault(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Lo
 
 // DeleteSite deletes a site; it can be restored until it is purged.
 func (s *Service) DeleteSite(ctx context.Context, who Caller, id cms.ID, match Match[cms.Site]) error {
-	return s.store.InTx(ctx, func(tx cms.Tx) error {
+	return s.inTx(ctx, func(tx cms.Tx) error {
 		site, err := who.lockSite(ctx, tx, id, cms.LockExclusive)
 		if err != nil {
 			return err
@@ -210,7 +210,7 @@ func (s *Service) DeleteSite(ctx context.Context, who Caller, id cms.ID, match M
 // RestoreSite brings a deleted site back whole.
 func (s *Service) RestoreSite(ctx context.Context, who Caller, id cms.ID) (cms.Site, error) {
 	var site cms.Site
-	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+	err := s.inTx(ctx, func(tx cms.Tx) error {
 		var err error
 		if site, err = tx.LockSite(ctx, id, cms.LockExclusive); err != nil {
 			return err
@@ -231,7 +231,7 @@ func (s *Service) RestoreSite(ctx context.Context, who Caller, id cms.ID) (cms.S
 // RotateSiteKey gives a site a new public key.
 func (s *Service) RotateSiteKey(ctx context.Context, who Caller, id cms.ID, in Input[cms.RotateKey]) (cms.Site, error) {
 	var site cms.Site
-	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+	err := s.inTx(ctx, func(tx cms.Tx) error {
 		var err error
 		if site, err = who.lockSite(ctx, tx, id, cms.LockExclusive); err != nil {
 			return err
@@ -250,7 +250,7 @@ func (s *Service) RotateSiteKey(ctx context.Context, who Caller, id cms.ID, in I
 // DuplicateSite copies a site with its locales, routes and pages.
 func (s *Service) DuplicateSite(ctx context.Context, who Caller, id cms.ID, in Input[cms.DuplicateSite]) (cms.Site, error) {
 	var twin cms.Site
-	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+	err := s.inTx(ctx, func(tx cms.Tx) error {
 		site, err := who.lockSite(ctx, tx, id, cms.LockExclusive)
 		if err != nil {
 			return err
@@ -306,7 +306,7 @@ func (s *Service) PurgeSites(ctx context.Context, retention time.Duration) (int,
 	total := 0
 	for {
 		n := 0
-		err := s.store.InTx(ctx, func(tx cms.Tx) error {
+		err := s.inTx(ctx, func(tx cms.Tx) error {
 			var err error
 			n, err = tx.PurgeSites(ctx, s.now().Add(-retention), purgeChunk)
 			return err

@@ -23,6 +23,7 @@ type dialect struct {
 	id          func(cms.ID) any
 	lockShared  string // suffixes of a select that locks
 	lockUpdate  string
+	tryLock     string // a query that takes a lock by name, or answers false
 	view        *sql.TxOptions
 
 	// migrationLock keeps nodes that start together from migrating together.

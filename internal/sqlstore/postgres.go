@@ -27,6 +27,7 @@ var postgresDialect = &dialect{
 	id:          func(id cms.ID) any { return id.String() },
 	lockShared:  " for share",
 	lockUpdate:  " for no key update",
+	tryLock:     `select pg_try_advisory_xact_lock(hashtextextended(?, 0))`,
 	view:        &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 	migrationLock: func() (lock.SessionLocker, error) {
 		return lock.NewPostgresSessionLocker()

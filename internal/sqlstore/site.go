@@ -56,7 +56,7 @@ func (q queries) Sites(ctx context.Context, workspaceID cms.ID, only []cms.ID, l
 
 func (q queries) SitesOf(ctx context.Context, ids []cms.ID) (map[cms.ID]cms.ID, error) {
 	if len(ids) == 0 {
-		return nil, nil
+		return map[cms.ID]cms.ID{}, nil
 	}
 	pairs, err := all(ctx, q, scanPair, `select id, workspace_id from site
 		where deleted_at is null and id in (`+marks(len(ids))+`)`, anys(ids)...)

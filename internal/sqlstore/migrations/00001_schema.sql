@@ -143,6 +143,20 @@ create index page_by_description on page (site_id, version, locale_id, state, de
 create index page_by_created on page (site_id, version, locale_id, state, created_at, id);
 create index page_by_updated on page (site_id, version, locale_id, state, updated_at, id);
 
+-- Answers to requests with an idempotency key, to be repeated.
+create table kept_answer (
+  credential_id {{.UUID}} not null,
+  request_key   {{.Text}} not null,
+  request_hash  {{.Bytes}} not null,
+  status        integer not null,
+  location      {{.Text}} not null,
+  body          {{.Bytes}} not null,
+  sealed        boolean not null,
+  created_at    bigint not null,
+  primary key (credential_id, request_key)
+);
+create index kept_answer_created on kept_answer (created_at);
+
 -- Old and new ids while a site is being copied; empty otherwise.
 create table copy_id (
   site_id {{.UUID}} not null references site (id), -- the copy

@@ -1,0 +1,115 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"io"
+	"net/http"
+	"strings"
+
+	"galley/internal/cms"
+	"galley/internal/service"
+)
+
+const idempotencyHeader = "Idempotency-Key"
+
+// idempotencyKey reads the header, if the request has one.
+func idempotencyKey(r *request) (string, error) {
+	values := r.Header.Values(idempotencyHeader)
+	if len(values) == 0 || r.Method != http.MethodPost {
+		return "", nil
+	}
+	key := values[0]
+	printable := !strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' })
+	if len(values) > 1 || key == "" || len(key) > cms.MaxIdempotencyKey || !printable {
+		return "", cms.BadField(idempotencyHeader, "must be given once, with 1 to 255 printable ASCII characters")
+	}
+	return key, nil
+}
+
+// handle runs the endpoint, once for all requests with one idempotency key.
+func (a *API) handle(r *request) (answer, error) {
+	key, err := idempotencyKey(r)
+	if err != nil {
+		return answer{}, err
+	}
+	if key == "" {
+		return r.endpoint.handle(r)
+	}
+	// All of the body is read first: the transaction must not wait for it.
+	raw, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err != nil {
+		return answer{}, errBodyCut
+	}
+	secret := sha256.Sum256([]byte(r.credential + "\x00" + key))
+	done, err := a.svc.Do(r.Context(), r.who, service.Once{Key: key, Request: requestHash(r, raw)},
+		func(ctx context.Context) (service.Answered, error) {
+			again := *r
+			again.Request = r.WithContext(ctx)
+			again.Body = io.NopCloser(bytes.NewReader(raw))
+			ans, err := r.endpoint.handle(&again)
+			if err != nil {
+				return service.Answered{}, err
+			}
+			done := service.Answered{Status: ans.status, Location: ans.location, Body: encode(ans.body), Sealed: ans.secret}
+			if done.Sealed {
+				done.Body = seal(secret, done.Body)
+			}
+			return done, nil
+		})
+	if err != nil {
+		return answer{}, err
+	}
+	ans := answer{status: done.Status, location: done.Location, raw: done.Body, secret: done.Sealed}
+	if done.Sealed {
+		var opened bool
+		if ans.raw, opened = unseal(secret, done.Body); !opened {
+			return answer{}, cms.Conflict("The answer has a key in it and is repeated only to the key that asked for it")
+		}
+	}
+	return ans, nil
+}
+
+// requestHash tells requests apart: the same address, query and body.
+func requestHash(r *request, body []byte) cms.KeyHash {
+	h := sha256.New()
+	for _, part := range []string{r.Method, r.URL.EscapedPath(), r.URL.RawQuery, r.Header.Get("Content-Type"), string(body)} {
+		_, _ = io.WriteString(h, part+"\x00") // a hash never fails
+	}
+	return cms.KeyHash(h.Sum(nil))
+}
+
+// An answer that shows a key is kept encrypted, under a secret that only its
+// caller has: keys are never readable in the store.
+
+func seal(secret [sha256.Size]byte, text []byte) []byte {
+	gcm := newGCM(secret)
+	nonce := make([]byte, gcm.NonceSize())
+	_, _ = rand.Read(nonce) // never fails
+	return gcm.Seal(nonce, nonce, text, nil)
+}
+
+func unseal(secret [sha256.Size]byte, sealed []byte) ([]byte, bool) {
+	gcm := newGCM(secret)
+	if len(sealed) < gcm.NonceSize() {
+		return nil, false
+	}
+	text, err := gcm.Open(nil, sealed[:gcm.NonceSize()], sealed[gcm.NonceSize():], nil)
+	return text, err == nil
+}
+
+func newGCM(secret [sha256.Size]byte) cipher.AEAD {
+	block, err := aes.NewCipher(secret[:])
+	if err != nil {
+		panic(err) // the key has the right size
+	}
+	gcm, err := cipher.NewGCM(block)
+	if err != nil {
+		panic(err)
+	}
+	return gcm
+}

@@ -1,0 +1,66 @@
+package httpapi
+
+import (
+	"galley/internal/cms"
+	"galley/internal/service"
+)
+
+// PageBatch is the body that changes many pages.
+type PageBatch struct {
+	SiteID     cms.Opt[cms.ID]          `json:"siteId" required:"true" doc:"The site that the pages belong to."`
+	Operations cms.Opt[[]PageOperation] `json:"operations" required:"true" doc:"What to do, in this order; 1 to 1,000 operations."`
+}
+
+// PageOperation is one change of a batch.
+type PageOperation struct {
+	Op     cms.Opt[cms.BatchOp] `json:"op" required:"true" doc:"What to do. With a locale, update writes its overrides and delete drops them." example:"update"`
+	PageID cms.Opt[cms.ID]      `json:"pageId" doc:"The page to update or delete."`
+	Locale cms.Opt[string]      `json:"locale" doc:"A locale of the site, by code or id." example:"fr"`
+	PagePatch
+}
+
+// Batch is what became of a batch.
+type Batch struct {
+	Object  string       `json:"object" enum:"batch" doc:"Always batch."`
+	Results []PageResult `json:"results" doc:"The pages as they are then, in the order of the operations; of a deleted page only object, id and deleted."`
+}
+
+// PageResult is a page, or what is left to say of a deleted one.
+type PageResult struct{ any }
+
+// MarshalJSON shows the page itself.
+func (r PageResult) MarshalJSON() ([]byte, error) { return encode(r.any), nil }
+
+// DeletedPage tells that a page is gone.
+type DeletedPage struct {
+	Object  string `json:"object" enum:"page" doc:"Always page."`
+	ID      cms.ID `json:"id" doc:"Identifier of the page."`
+	Deleted bool   `json:"deleted" doc:"Always true." example:"true"`
+}
+
+func (b PageBatch) domain(p *cms.Problems) cms.PageBatch {
+	batch := cms.PageBatch{SiteID: b.SiteID, Operations: cms.Opt[[]cms.PageOperation]{Set: b.Operations.Set}}
+	for _, op := range b.Operations.Value {
+		batch.Operations.Value = append(batch.Operations.Value, cms.PageOperation{
+			Op: op.Op, PageID: op.PageID, Locale: op.Locale, PagePatch: op.patch(),
+		})
+	}
+	batch.Clean(p)
+	return batch
+}
+
+func (a *API) batchPages(r *request) (answer, error) {
+	results, err := a.svc.BatchPages(r.Context(), r.who, input(r, PageBatch.domain))
+	batch := Batch{Object: "batch", Results: make([]PageResult, len(results))}
+	for i, result := range results {
+		batch.Results[i] = newPageResult(result)
+	}
+	return ok(batch), err
+}
+
+func newPageResult(r service.BatchResult) PageResult {
+	if r.Deleted {
+		return PageResult{DeletedPage{"page", r.Page.ID, true}}
+	}
+	return PageResult{newPage(r.Page)}
+}

@@ -1,0 +1,113 @@
+package service
+
+import (
+	"context"
+	"sync"
+
+	"galley/internal/cms"
+)
+
+// Once is a request that is to take effect once, however often it is sent.
+type Once struct {
+	Key     string
+	Request cms.KeyHash // of the address and body
+}
+
+var (
+	errUnderWay     = cms.Conflict("A request with this Idempotency-Key is under way")
+	errOtherRequest = cms.BadField("Idempotency-Key", "was used for another request")
+)
+
+// Answered is the answer to a request that takes effect once.
+type Answered struct {
+	Status   int
+	Location string
+	Body     []byte
+	Sealed   bool
+}
+
+// Do runs a request in one transaction with the keeping of its answer, unless
+// it has been answered: then it repeats that answer. Only what run returns
+// without an error is kept. The service's own transactions within run join the
+// one transaction.
+func (s *Service) Do(ctx context.Context, who Caller, once Once, run func(context.Context) (Answered, error)) (Answered, error) {
+	release, free := s.underWay.take(requestName{who.ID(), once.Key})
+	if !free {
+		return Answered{}, errUnderWay
+	}
+	defer release()
+	var answered Answered
+	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+		if taken, err := tx.LockRequest(ctx, who.ID(), once.Key); err != nil || !taken {
+			if err == nil {
+				err = errUnderWay
+			}
+			return err
+		}
+		kept, err := tx.KeptAnswer(ctx, who.ID(), once.Key, s.now().Add(-cms.KeptFor))
+		if err == nil {
+			if kept.Request != once.Request {
+				return errOtherRequest
+			}
+			answered = Answered{kept.Status, kept.Location, kept.Body, kept.Sealed}
+			return nil
+		}
+		if cms.CodeOf(err) != cms.CodeNotFound {
+			return err
+		}
+		if answered, err = run(context.WithValue(ctx, txKey{}, tx)); err != nil {
+			return err
+		}
+		return tx.KeepAnswer(ctx, cms.KeptAnswer{
+			Credential: who.ID(), Key: once.Key, Request: once.Request, Status: answered.Status,
+			Location: answered.Location, Body: answered.Body, Sealed: answered.Sealed, At: s.now(),
+		})
+	})
+	return answered, err
+}
+
+// ForgetAnswers drops the answers that are no longer repeated.
+func (s *Service) ForgetAnswers(ctx context.Context) error {
+	return s.store.InTx(ctx, func(tx cms.Tx) error { return tx.ForgetAnswers(ctx, s.now().Add(-cms.KeptFor)) })
+}
+
+type txKey struct{}
+
+// inTx runs a callback in a transaction: the one that the context carries, or
+// else a new one.
+func (s *Service) inTx(ctx context.Context, write func(cms.Tx) error) error {
+	if tx, ok := ctx.Value(txKey{}).(cms.Tx); ok {
+		return write(tx)
+	}
+	return s.store.InTx(ctx, write)
+}
+
+// requestName names a request as its sender does.
+type requestName struct {
+	credential cms.ID
+	key        string
+}
+
+// underWay are the named requests that this node is answering. Nodes know of
+// each other's through the store.
+type underWay struct {
+	mu    sync.Mutex
+	names map[requestName]bool
+}
+
+func (u *underWay) take(name requestName) (release func(), free bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.names[name] {
+		return nil, false
+	}
+	if u.names == nil {
+		u.names = map[requestName]bool{}
+	}
+	u.names[name] = true
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		delete(u.names, name)
+	}, true
+}

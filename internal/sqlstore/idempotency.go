@@ -1,0 +1,42 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"galley/internal/cms"
+)
+
+func (q queries) KeptAnswer(ctx context.Context, credential cms.ID, key string, since time.Time) (cms.KeptAnswer, error) {
+	k, err := one(ctx, q, func(r row) (k cms.KeptAnswer, err error) {
+		var request []byte
+		err = r.Scan(&k.Credential, &k.Key, &request, &k.Status, &k.Location, &k.Body, &k.Sealed, scanTime(&k.At))
+		copy(k.Request[:], request)
+		return k, err
+	}, `select credential_id, request_key, request_hash, status, location, body, sealed, created_at
+		from kept_answer where credential_id = ? and request_key = ? and created_at > ?`, credential, key, since)
+	return found(cms.KindAnswer, k, err)
+}
+
+// LockRequest keeps another transaction from answering the same request, on
+// any node. SQLite's one writer needs no lock.
+func (q queries) LockRequest(ctx context.Context, credential cms.ID, key string) (bool, error) {
+	if q.dialect.tryLock == "" {
+		return true, nil
+	}
+	return one(ctx, q, func(r row) (taken bool, err error) {
+		return taken, r.Scan(&taken)
+	}, q.dialect.tryLock, credential.String()+key)
+}
+
+func (q queries) KeepAnswer(ctx context.Context, k cms.KeptAnswer) error {
+	if err := q.run(ctx, `delete from kept_answer where credential_id = ? and request_key = ?`, k.Credential, k.Key); err != nil {
+		return err // one that has expired
+	}
+	return q.run(ctx, `insert into kept_answer (credential_id, request_key, request_hash, status, location, body, sealed, created_at)
+		values (`+marks(8)+`)`, k.Credential, k.Key, k.Request, k.Status, k.Location, k.Body, k.Sealed, k.At)
+}
+
+func (q queries) ForgetAnswers(ctx context.Context, before time.Time) error {
+	return q.run(ctx, `delete from kept_answer where created_at < ?`, before)
+}

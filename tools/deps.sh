@@ -17,6 +17,8 @@ need() { # need WHAT PACKAGE PATTERN...: any file that matches will do
 }
 
 need PostgreSQL postgresql '/usr/lib/postgresql/*/bin/initdb' initdb
+need Redis redis-server /usr/bin/redis-server redis-server
+need curl curl /usr/bin/curl curl
 need Chromium chromium /usr/bin/chromium chromium
 
 [ ${#missing[@]} -eq 0 ] && exit 0

@@ -16,6 +16,7 @@ import (
 	"galley/internal/cms"
 	"galley/internal/config"
 	"galley/internal/httpapi"
+	"galley/internal/ratelimit"
 	"galley/internal/server"
 	"galley/internal/service"
 	"galley/internal/sqlstore"
@@ -67,8 +68,36 @@ func (c *serveCommand) Run(t *terminal) error {
 	t.printf("Galley %s listens on %s (reference: %s/docs)\n", Version, address, address)
 	log.Info("listening", "address", address)
 	srv := server.New(log, c.jobs(svc, log)...)
-	err = srv.Run(t.ctx, listener, c.handler(svc, store, srv, registry, log))
-	return errors.Join(err, store.Close())
+	buckets, closeBuckets, err := c.buckets(registry, log)
+	if err != nil {
+		return errors.Join(err, listener.Close(), store.Close())
+	}
+	err = srv.Run(t.ctx, listener, c.handler(svc, store, buckets, srv, registry, log))
+	return errors.Join(err, closeBuckets(), store.Close())
+}
+
+// buckets counts requests in Redis, if there is one, and else in this process.
+func (c *serveCommand) buckets(registry *prometheus.Registry, log *slog.Logger) (httpapi.Buckets, func() error, error) {
+	if c.RedisURL == "" {
+		return ratelimit.Local{Memory: ratelimit.NewMemory()}, func() error { return nil }, nil
+	}
+	away := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "galley_redis_away", Help: "1 while Redis is away and this node counts requests by itself.",
+	})
+	registry.MustRegister(away)
+	buckets, err := ratelimit.NewRedis(c.RedisURL, func(err error) {
+		if err == nil {
+			away.Set(0)
+			log.Info("Redis is back: nodes count requests together")
+			return
+		}
+		away.Set(1)
+		log.Warn("Redis is away: this node counts requests by itself", "error", err.Error())
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return buckets, buckets.Close, nil
 }
 
 func readBootstrap(c config.Server) (service.Bootstrap, error) {
@@ -108,11 +137,11 @@ Try it:
 `, first.Key, first.App.WorkspaceID, first.Key, address)
 }
 
-func (c *serveCommand) handler(svc *service.Service, store *sqlstore.Store, srv *server.Server, registry *prometheus.Registry, log *slog.Logger) http.Handler {
+func (c *serveCommand) handler(svc *service.Service, store *sqlstore.Store, buckets httpapi.Buckets, srv *server.Server, registry *prometheus.Registry, log *slog.Logger) http.Handler {
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return httpapi.New(httpapi.Options{
 		Service: svc, Log: log, Registry: registry, Version: Version,
-		AppRate: c.AppRate, SiteRate: c.SiteRate, AuthRate: c.AuthRate,
+		Limits: httpapi.Limits{App: c.AppRate, Site: c.SiteRate, Auth: c.AuthRate, Buckets: buckets},
 		Ready: func(ctx context.Context) error {
 			if err := srv.Ready(); err != nil {
 				return err

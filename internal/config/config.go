@@ -26,6 +26,7 @@ type Store struct {
 type Server struct {
 	Store
 
+	RedisURL      string         `help:"Redis in which several nodes count requests together." env:"GALLEY_REDIS_URL" placeholder:"redis://HOST:6379/0"`
 	Addr          string         `help:"Address to listen on." default:"127.0.0.1:8080" env:"GALLEY_ADDR" placeholder:"HOST:PORT"`
 	AppRate       ratelimit.Rate `help:"Requests of one App key: REQUESTS/SECONDS, or off." default:"6000/60" env:"GALLEY_APP_RATE" placeholder:"RATE"`
 	SiteRate      ratelimit.Rate `help:"Requests of one Site key." default:"6000/60" env:"GALLEY_SITE_RATE" placeholder:"RATE"`

@@ -15,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"galley/internal/cms"
-	"galley/internal/ratelimit"
 	"galley/internal/service"
 )
 
@@ -24,9 +23,7 @@ type Options struct {
 	Service  *service.Service
 	Log      *slog.Logger
 	Registry *prometheus.Registry
-	// The rates of an App key, a Site key, and of a client address that fails
-	// to authenticate.
-	AppRate, SiteRate, AuthRate ratelimit.Rate
+	Limits   Limits
 	// Ready tells why the server should not be sent requests, or nil.
 	Ready func(context.Context) error
 	// Version of the program, for the interface document.
@@ -38,7 +35,7 @@ type API struct {
 	svc      *service.Service
 	log      *slog.Logger
 	metrics  *metrics
-	limits   *limits
+	limits   Limits
 	ready    func(context.Context) error
 	table    []*endpoint
 	router   router
@@ -48,8 +45,7 @@ type API struct {
 
 // New makes the handler.
 func New(o Options) *API {
-	a := &API{svc: o.Service, log: o.Log, metrics: newMetrics(o.Registry), ready: o.Ready}
-	a.limits = &limits{o.AppRate, o.SiteRate, o.AuthRate, ratelimit.NewMemory()}
+	a := &API{svc: o.Service, log: o.Log, metrics: newMetrics(o.Registry), limits: o.Limits, ready: o.Ready}
 	a.table = a.endpoints()
 	a.router = newRouter(a.table)
 	a.internal = operatorHandlers(o.Registry)

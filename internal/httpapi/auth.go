@@ -9,22 +9,20 @@ import (
 
 // authenticate finds out who sent a request, and whether they sent too many.
 func (a *API) authenticate(h http.Header, r *request) error {
-	if err := a.limits.admitStranger(h, r); err != nil {
-		return err
-	}
 	key, err := credential(r)
-	if err != nil {
-		a.limits.countStranger(h, r)
+	if err == nil {
+		r.who, err = a.svc.Authenticate(r.Context(), key)
+	}
+	switch {
+	case cms.CodeOf(err) == cms.CodeUnauthorized:
+		if tooMany := a.limits.admitStranger(h, r); tooMany != nil {
+			return tooMany
+		}
+		return err
+	case err != nil:
 		return err
 	}
-	who, err := a.svc.Authenticate(r.Context(), key)
-	if cms.CodeOf(err) == cms.CodeUnauthorized {
-		a.limits.countStranger(h, r)
-	}
-	if err != nil {
-		return err
-	}
-	r.who, r.credential = who, key
+	r.credential = key
 	return a.limits.admitCredential(h, r)
 }
 

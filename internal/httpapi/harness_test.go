@@ -21,6 +21,7 @@ import (
 	"galley/internal/cms"
 	"galley/internal/httpapi"
 	"galley/internal/pgtest"
+	"galley/internal/ratelimit"
 	"galley/internal/service"
 	"galley/internal/sqlstore"
 )
@@ -64,7 +65,8 @@ func newSystem(t *testing.T, store *sqlstore.Store, err error, options ...func(*
 	}
 	o := httpapi.Options{
 		Service: svc, Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
-		Ready: func(ctx context.Context) error { return store.Ping(ctx) }, Version: "test",
+		Limits: httpapi.Limits{Buckets: ratelimit.Local{Memory: ratelimit.NewMemory()}}, // off unless an option sets a rate
+		Ready:  func(ctx context.Context) error { return store.Ping(ctx) }, Version: "test",
 	}
 	for _, option := range options {
 		option(&o)

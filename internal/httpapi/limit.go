@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net"
@@ -12,40 +13,45 @@ import (
 	"galley/internal/ratelimit"
 )
 
-// limits counts requests against the rates that were configured.
-type limits struct {
-	app, site, auth ratelimit.Rate
-	buckets         *ratelimit.Memory
+// Buckets count requests against rates: in this process, or shared by nodes.
+type Buckets interface {
+	Take(ctx context.Context, bucket string, rate ratelimit.Rate) ratelimit.Result
+}
+
+// Limits are the rates of an App key, a Site key, and of a client address that
+// fails to authenticate, and where they are counted.
+type Limits struct {
+	App, Site, Auth ratelimit.Rate
+	Buckets         Buckets
 }
 
 var errTooMany = &cms.Error{Code: codeTooManyRequests, Message: "Too many requests, try again after the time in Retry-After"}
 
-// admitCredential counts a request of a known credential and says in the
-// answer's headers how much is left.
-func (l *limits) admitCredential(h http.Header, r *request) error {
-	rate, bucket := l.app, "app:"
-	if r.who.App == nil {
-		rate, bucket = l.site, "site:"
+// admitCredential counts a request of a known credential.
+func (l *Limits) admitCredential(h http.Header, r *request) error {
+	if r.who.App != nil {
+		return l.admit(h, r, "app:"+r.who.ID().String(), l.App)
 	}
-	return l.admit(h, rate, func() ratelimit.Result { return l.buckets.Take(bucket+r.who.ID().String(), rate, time.Now()) })
+	return l.admit(h, r, "site:"+r.who.ID().String(), l.Site)
 }
 
-// admitStranger refuses a client address that failed to authenticate too
-// often, before its key is looked at.
-func (l *limits) admitStranger(h http.Header, r *request) error {
-	return l.admit(h, l.auth, func() ratelimit.Result { return l.buckets.Look(strangerBucket(r), l.auth, time.Now()) })
+// admitStranger counts a failed authentication of a client address. Who has a
+// key is not held back by others behind the same address.
+func (l *Limits) admitStranger(h http.Header, r *request) error {
+	// The address is the connection's: a header could say anything.
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	return l.admit(h, r, "auth:"+host, l.Auth)
 }
 
-// countStranger counts a failed authentication.
-func (l *limits) countStranger(h http.Header, r *request) {
-	_ = l.admit(h, l.auth, func() ratelimit.Result { return l.buckets.Take(strangerBucket(r), l.auth, time.Now()) })
-}
-
-func (l *limits) admit(h http.Header, rate ratelimit.Rate, take func() ratelimit.Result) error {
+// admit counts a request and says in the answer's headers how much is left.
+func (l *Limits) admit(h http.Header, r *request, bucket string, rate ratelimit.Rate) error {
 	if rate.Off() {
 		return nil
 	}
-	result := take()
+	result := l.Buckets.Take(r.Context(), bucket, rate)
 	reset := strconv.Itoa(seconds(result.ResetAfter))
 	remaining := strconv.Itoa(result.Remaining)
 	h.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, rate.Requests, seconds(rate.Period)))
@@ -61,13 +67,3 @@ func (l *limits) admit(h http.Header, rate ratelimit.Rate, take func() ratelimit
 }
 
 func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
-
-// strangerBucket is the client's address as the connection has it: a header
-// could say anything.
-func strangerBucket(r *request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
-	return "auth:" + host
-}

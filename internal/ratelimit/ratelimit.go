@@ -4,6 +4,7 @@
 package ratelimit
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -53,21 +54,27 @@ type Result struct {
 }
 
 // take is the algorithm: full is when the bucket will be full again. It
-// returns the new such time. cost 0 only looks.
-func (r Rate) take(full, now time.Time, cost int) (time.Time, Result) {
+// returns the new such time.
+func (r Rate) take(full, now time.Time) (time.Time, Result) {
 	if full.Before(now) {
 		full = now
 	}
-	each := r.Period / time.Duration(r.Requests)
-	next := full.Add(time.Duration(cost) * each)
-	if wait := next.Sub(now) - r.Period; wait > 0 {
-		return full, Result{Remaining: r.remaining(full, now, each), ResetAfter: full.Sub(now), RetryAfter: wait}
+	next := full.Add(r.each())
+	if wait := next.Sub(now) - r.burst(); wait > 0 {
+		return full, Result{Remaining: r.remaining(full, now), ResetAfter: full.Sub(now), RetryAfter: wait}
 	}
-	return next, Result{Allowed: true, Remaining: r.remaining(next, now, each), ResetAfter: next.Sub(now)}
+	return next, Result{Allowed: true, Remaining: r.remaining(next, now), ResetAfter: next.Sub(now)}
 }
 
-func (r Rate) remaining(full, now time.Time, each time.Duration) int {
-	return max(0, int((r.Period-full.Sub(now))/each))
+// each is the time that one request takes up.
+func (r Rate) each() time.Duration { return r.Period / time.Duration(r.Requests) }
+
+// burst is the time that a full bucket holds: the period, but for what is lost
+// in rounding, which must not admit one more.
+func (r Rate) burst() time.Duration { return r.each() * time.Duration(r.Requests) }
+
+func (r Rate) remaining(full, now time.Time) int {
+	return max(0, int((r.burst()-full.Sub(now))/r.each()))
 }
 
 // Memory counts in this process.
@@ -80,27 +87,22 @@ type Memory struct {
 // NewMemory makes an empty limiter.
 func NewMemory() *Memory { return &Memory{buckets: map[string]time.Time{}} }
 
-// Take admits a request to a bucket, or does not.
+// Take admits a request to a bucket at a time, or does not.
 func (m *Memory) Take(bucket string, rate Rate, now time.Time) Result {
-	return m.take(bucket, rate, now, 1)
-}
-
-// Look tells whether a request would be admitted, without counting one.
-func (m *Memory) Look(bucket string, rate Rate, now time.Time) Result {
-	result := m.take(bucket, rate, now, 0)
-	result.Allowed = result.Allowed && result.Remaining > 0
-	return result
-}
-
-func (m *Memory) take(bucket string, rate Rate, now time.Time, cost int) Result {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep(now)
-	full, result := rate.take(m.buckets[bucket], now, cost)
-	if full.After(now) {
-		m.buckets[bucket] = full
-	}
+	full, result := rate.take(m.buckets[bucket], now)
+	m.buckets[bucket] = full
 	return result
+}
+
+// Local is Memory by the clock.
+type Local struct{ *Memory }
+
+// Take admits a request to a bucket, or does not.
+func (l Local) Take(_ context.Context, bucket string, rate Rate) Result {
+	return l.Memory.Take(bucket, rate, time.Now())
 }
 
 // sweepEvery is how often full buckets, which say nothing, are forgotten.

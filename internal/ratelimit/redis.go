@@ -1,0 +1,81 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-redis/redis_rate/v10"
+	"github.com/redis/go-redis/v9"
+)
+
+// Bounds on what counting may cost a request while Redis is slow or away.
+const (
+	redisTimeout = 100 * time.Millisecond
+	redisRest    = time.Second // between tries while it is away
+)
+
+// Redis counts in Redis, together with every other node on it. While Redis is
+// away, the node counts by itself.
+type Redis struct {
+	client  *redis.Client
+	limiter *redis_rate.Limiter
+	alone   *Memory
+	changed func(away error)
+
+	restUntil atomic.Int64 // Unix nanoseconds; 0: Redis answers
+}
+
+// NewRedis makes a limiter on the Redis at a URL. changed is told once when
+// Redis goes away, with the reason, and once when it is back, with nil.
+func NewRedis(url string, changed func(away error)) (*Redis, error) {
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		// The parser's message may repeat the password.
+		return nil, errors.New("the Redis URL can't be read: it must look like redis://user:password@host:6379/0")
+	}
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = redisTimeout, redisTimeout, redisTimeout
+	options.MaxRetries = -1
+	client := redis.NewClient(options)
+	return &Redis{client: client, limiter: redis_rate.NewLimiter(client), alone: NewMemory(), changed: changed}, nil
+}
+
+// Close gives up the connections.
+func (r *Redis) Close() error { return r.client.Close() }
+
+// Take admits a request to a bucket, or does not.
+func (r *Redis) Take(ctx context.Context, bucket string, rate Rate) Result {
+	now := time.Now()
+	rest := r.restUntil.Load()
+	if now.UnixNano() < rest {
+		return r.alone.Take(bucket, rate, now)
+	}
+	// A caller that gives up must not look like a Redis that is away.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*redisTimeout)
+	defer cancel()
+	got, err := r.limiter.Allow(ctx, "galley:"+bucket, redis_rate.Limit{Rate: rate.Requests, Burst: rate.Requests, Period: rate.Period})
+	if err != nil {
+		if r.restUntil.Swap(now.Add(redisRest).UnixNano()) == 0 {
+			r.changed(err)
+		}
+		return r.alone.Take(bucket, rate, now)
+	}
+	if rest != 0 && r.restUntil.CompareAndSwap(rest, 0) {
+		r.changed(nil)
+	}
+	return rate.result(got)
+}
+
+// result reads the library's answer. Its count of what remains is one low at
+// first, so it is worked out from the time until the bucket is full.
+func (r Rate) result(got *redis_rate.Result) Result {
+	result := Result{
+		Allowed: got.Allowed > 0, ResetAfter: got.ResetAfter,
+		Remaining: max(0, int((r.burst()-got.ResetAfter+r.each()/2)/r.each())),
+	}
+	if !result.Allowed {
+		result.Remaining, result.RetryAfter = 0, got.RetryAfter
+	}
+	return result
+}

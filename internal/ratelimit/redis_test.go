@@ -1,0 +1,130 @@
+package ratelimit_test
+
+import (
+	"fmt"
+	"net"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"galley/internal/ratelimit"
+)
+
+// startRedis runs a real server on a port, which must be free.
+func startRedis(t *testing.T, port int) (stop func()) {
+	t.Helper()
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Fatal("these tests need Redis: run 'make deps', or on Debian 'apt-get install redis-server'")
+	}
+	cmd := exec.Command(program, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop = sync.OnceFunc(func() {
+		_ = cmd.Process.Signal(syscall.SIGKILL)
+		_ = cmd.Wait()
+	})
+	t.Cleanup(stop)
+	for range 100 {
+		if conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			_ = conn.Close()
+			return stop
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatal("redis-server was started and does not answer")
+	return nil
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func newRedis(t *testing.T, port int, changed func(error)) *ratelimit.Redis {
+	t.Helper()
+	r, err := ratelimit.NewRedis(fmt.Sprintf("redis://127.0.0.1:%d/0", port), changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+func TestNodesCountTogetherInRedis(t *testing.T) {
+	port := freePort(t)
+	startRedis(t, port)
+	rate := ratelimit.Rate{Requests: 50, Period: time.Hour}
+	var admitted atomic.Int64
+	var wg sync.WaitGroup
+	for range 3 { // nodes
+		node := newRedis(t, port, func(away error) { t.Errorf("Redis is away: %v", away) })
+		for range 40 {
+			wg.Go(func() {
+				if node.Take(t.Context(), "app:1", rate).Allowed {
+					admitted.Add(1)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	if got := admitted.Load(); got != 50 {
+		t.Errorf("120 requests on 3 nodes against a limit of 50: %d admitted", got)
+	}
+}
+
+func TestRedisRemainingAddsUp(t *testing.T) {
+	port := freePort(t)
+	startRedis(t, port)
+	node := newRedis(t, port, func(error) {})
+	rate := ratelimit.Rate{Requests: 5, Period: time.Hour}
+	for want := 4; want >= 0; want-- {
+		if got := node.Take(t.Context(), "app:1", rate); !got.Allowed || got.Remaining != want {
+			t.Errorf("got %+v, want %d remaining", got, want)
+		}
+	}
+	if got := node.Take(t.Context(), "app:1", rate); got.Allowed || got.RetryAfter <= 0 {
+		t.Errorf("the sixth of five: got %+v", got)
+	}
+}
+
+func TestNodeCountsAloneWhileRedisIsAway(t *testing.T) {
+	port := freePort(t)
+	stop := startRedis(t, port)
+	changes := make(chan error, 10)
+	node := newRedis(t, port, func(away error) { changes <- away })
+	rate := ratelimit.Rate{Requests: 3, Period: time.Hour}
+	node.Take(t.Context(), "app:1", rate)
+	stop()
+	admitted := 0
+	for range 10 {
+		if node.Take(t.Context(), "app:1", rate).Allowed {
+			admitted++
+		}
+	}
+	if admitted != 3 {
+		t.Errorf("alone, against a limit of 3: %d admitted", admitted)
+	}
+	if away := <-changes; away == nil {
+		t.Error("told that Redis is back before it went away")
+	}
+	startRedis(t, port)
+	for deadline := time.Now().Add(10 * time.Second); len(changes) == 0; time.Sleep(50 * time.Millisecond) {
+		node.Take(t.Context(), "app:2", rate)
+		if time.Now().After(deadline) {
+			t.Fatal("Redis is back and not used")
+		}
+	}
+	if away := <-changes; away != nil {
+		t.Errorf("told twice that Redis is away: %v", away)
+	}
+}

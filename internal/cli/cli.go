@@ -25,7 +25,7 @@ const Version = "0.1.0"
 
 // commands is the tree of commands.
 type commands struct {
-	Config kong.ConfigFlag `help:"YAML file of settings, named as the flags are." env:"GALLEY_CONFIG" placeholder:"FILE"`
+	Config string `help:"YAML file of settings, named as the flags are." env:"GALLEY_CONFIG" placeholder:"FILE"`
 
 	Serve       serveCommand       `cmd:"" help:"Start the service."`
 	Apps        appsCommand        `cmd:"" help:"Make, list and revoke apps, whether or not a server runs."`
@@ -56,7 +56,6 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		kong.Description("Galley manages the content of websites over a REST interface.\n\nStart with: galley serve"),
 		kong.Writers(out, errOut),
 		kong.Exit(func(code int) { exit = code }),
-		kong.Configuration(func(io.Reader) (kong.Resolver, error) { return nil, errors.New("read by name") }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
 		kong.UsageOnError(),
 	)
@@ -141,7 +140,9 @@ func openStore(c config.Store, observe sqlstore.Observe) (*sqlstore.Store, error
 
 func explain(c config.Store, err error) error {
 	if cms.CodeOf(err) == cms.CodeUnavailable && c.DatabaseURL != "" {
-		return fmt.Errorf("the database does not answer: check --database-url and that PostgreSQL runs (%w)", errors.Unwrap(err))
+		// The driver tells of every address it tried, a line each.
+		reason, _, _ := strings.Cut(errors.Unwrap(err).Error(), "\n")
+		return fmt.Errorf("the database does not answer: check --database-url and that PostgreSQL runs (%s)", strings.TrimSuffix(reason, ":"))
 	}
 	return err
 }

@@ -67,7 +67,7 @@ func (c *serveCommand) Run(t *terminal) error {
 	}
 	t.printf("Galley %s listens on %s (reference: %s/docs)\n", Version, address, address)
 	log.Info("listening", "address", address)
-	srv := server.New(log, c.jobs(svc, log)...)
+	srv := server.New(log, c.DrainDelay, c.jobs(svc, log)...)
 	buckets, closeBuckets, err := c.buckets(registry, log)
 	if err != nil {
 		return errors.Join(err, listener.Close(), store.Close())
@@ -111,7 +111,7 @@ func readBootstrap(c config.Server) (service.Bootstrap, error) {
 	}
 	if c.BootstrapWorkspaceID != "" {
 		id, ok := cms.ParseID(c.BootstrapWorkspaceID)
-		if !ok || id == cms.NoID {
+		if !ok || strings.Trim(c.BootstrapWorkspaceID, "0-") == "" {
 			return b, errors.New("GALLEY_BOOTSTRAP_WORKSPACE_ID is not an id: it must be a UUID")
 		}
 		b.WorkspaceID = id

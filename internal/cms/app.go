@@ -31,6 +31,9 @@ type Workspace struct {
 	CreatedAt time.Time
 }
 
+// CheckWorkspaceName notes what is wrong with a workspace's name.
+func CheckWorkspaceName(p *Problems, name string) { check(p, "workspace", Some(name), checkName) }
+
 // App is a program that uses the interface with a key of its own.
 type App struct {
 	ID          ID
@@ -93,7 +96,7 @@ func (c *AppPatch) Clean(p *Problems, now time.Time) {
 		c.Scopes.Value = SortScopes(c.Scopes.Value)
 	}
 	if c.SiteIDs.Set && c.SiteIDs.Value != nil {
-		c.SiteIDs.Value = sortIDs(c.SiteIDs.Value)
+		c.SiteIDs.Value = SortIDs(c.SiteIDs.Value)
 	}
 }
 
@@ -146,7 +149,8 @@ func SortScopes(scopes []Scope) []Scope {
 	return sorted
 }
 
-func sortIDs(ids []ID) []ID {
+// SortIDs drops doubles and brings ids into their usual order.
+func SortIDs(ids []ID) []ID {
 	ids = slices.Clone(ids)
 	slices.SortFunc(ids, CompareIDs)
 	return slices.Compact(ids)

@@ -71,6 +71,7 @@ const (
 	KindLocale    Kind = "locale"
 	KindPage      Kind = "page"
 	KindRoute     Kind = "route"
+	KindPublish   Kind = "publish"
 	KindAnswer    Kind = "answer" // never shown
 )
 

@@ -18,12 +18,16 @@ func NewID() ID { return uuid.Must(uuid.NewV7()) }
 
 // ParseID reads the canonical form of an id: 36 characters, either letter
 // case. The other forms that the UUID library takes (braces, urn:, no dashes)
-// are not ids here.
+// are not ids here. The nil UUID, which to us means that there is no id, is
+// read as the last one there is: no resource has either.
 func ParseID(s string) (ID, bool) {
 	if len(s) != 36 {
 		return NoID, false
 	}
 	id, err := uuid.Parse(s)
+	if id == NoID && err == nil {
+		id = uuid.Max
+	}
 	return id, err == nil
 }
 

@@ -8,14 +8,21 @@ import (
 	"time"
 )
 
-// Version is one of the two versions of a site's pages.
-type Version int8
+// Version is a version of a site's pages: the draft, the live one, or what was
+// live after an earlier publish.
+type Version int64
 
 // Editors change the draft; a publish makes the live version from it.
 const (
 	Draft Version = 0
 	Live  Version = 1
 )
+
+// AfterPublish is the version that the site's publish of this number left.
+func AfterPublish(seq int64) Version { return Version(-seq) }
+
+// Past tells whether the version is one that was live, and after which publish.
+func (v Version) Past() (seq int64, ok bool) { return -int64(v), v < 0 }
 
 // Frequency tells search engines how often a page changes.
 type Frequency string
@@ -50,6 +57,7 @@ type Page struct {
 	UpdatedAt     time.Time
 	PublishedAt   *time.Time
 	DeletedAt     *time.Time
+	Since         int64 // live: the number of the publish that put it there
 }
 
 // Localization is a page in a locale other than the default: every value as
@@ -75,6 +83,7 @@ type PageRow struct {
 	UpdatedAt   time.Time
 	PublishedAt *time.Time
 	DeletedAt   *time.Time
+	Since       int64
 }
 
 // DisplayName is the name given, or else the title, or else the last segment
@@ -111,6 +120,7 @@ func (p Page) row(localeID ID, l Localization) PageRow {
 		ID: p.ID, SiteID: p.SiteID, Version: p.Version, LocaleID: localeID, Own: l.Own,
 		Name: p.Name, Values: l.Values,
 		CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, PublishedAt: p.PublishedAt, DeletedAt: p.DeletedAt,
+		Since: p.Since,
 	}
 }
 
@@ -126,6 +136,7 @@ func PageFromRows(rows []PageRow) Page {
 		p = Page{
 			ID: r.ID, SiteID: r.SiteID, Version: r.Version, Name: r.Name, Values: r.Values,
 			CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, PublishedAt: r.PublishedAt, DeletedAt: r.DeletedAt,
+			Since: r.Since,
 		}
 	}
 	p.Localizations = locs

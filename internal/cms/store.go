@@ -61,6 +61,8 @@ type Reader interface {
 	Locales(ctx context.Context, siteID ID) (Locales, error)
 
 	Page(ctx context.Context, siteID ID, version Version, id ID) (Page, error)
+	// PagesByID are those of the pages that the version has, by id.
+	PagesByID(ctx context.Context, siteID ID, version Version, ids []ID) (map[ID]*Page, error)
 	// Pages lists up to q.Limit+1 rows after the position.
 	Pages(ctx context.Context, q PageQuery) ([]PageRow, error)
 	// PagePaths returns the pathnames in effect in the locales that override
@@ -73,6 +75,25 @@ type Reader interface {
 	Route(ctx context.Context, siteID, id ID) (Route, error)
 	// Routes lists up to q.Limit+1 routes after the cursor, by id.
 	Routes(ctx context.Context, siteID ID, q ListQuery) ([]Route, error)
+
+	Publish(ctx context.Context, siteID, id ID) (Publish, error)
+	// LastPublish is the one that made the live version what it is.
+	LastPublish(ctx context.Context, siteID ID) (Publish, error)
+	// Publishes lists up to q.Limit+1 publishes after the cursor, newest
+	// first; only those that changed a page, unless pageID is NoID.
+	Publishes(ctx context.Context, siteID, pageID ID, q ListQuery) ([]Publish, error)
+
+	// DirtyPages are the ids of up to limit pages after one, by id, whose
+	// draft may differ from what is live.
+	DirtyPages(ctx context.Context, siteID, after ID, limit int) ([]ID, error)
+	// PublishedPages are the ids of up to limit pages after one, by id, that
+	// the site's publish of this number changed.
+	PublishedPages(ctx context.Context, siteID ID, seq int64, after ID, limit int) ([]ID, error)
+	// PagesSince are the ids of the pages that any publish after this number
+	// changed.
+	PagesSince(ctx context.Context, siteID ID, seq int64) ([]ID, error)
+	// CountLive is the number of pages that are live.
+	CountLive(ctx context.Context, siteID ID) (int, error)
 
 	// KeptAnswer finds an answer kept since the given time.
 	KeptAnswer(ctx context.Context, credential ID, key string, since time.Time) (KeptAnswer, error)
@@ -144,6 +165,30 @@ type Tx interface {
 	CreatePage(ctx context.Context, p Page) error
 	// UpdatePage stores the rows in which after differs from before.
 	UpdatePage(ctx context.Context, before, after Page) error
+
+	CreatePublish(ctx context.Context, p Publish) error
+	UpdatePublish(ctx context.Context, p Publish) error
+	// LockPublish is Publish, locked.
+	LockPublish(ctx context.Context, siteID, id ID) (Publish, error)
+	// TakeDuePublish locks a scheduled publish whose time has come and that
+	// no other transaction has locked; NotFound if there is none.
+	TakeDuePublish(ctx context.Context, now time.Time) (Publish, error)
+	// ReplaceLive puts the live rows of pages aside as what was live until
+	// the publish of this number, and puts others in their place.
+	ReplaceLive(ctx context.Context, siteID ID, seq int64, ids []ID, pages []Page) error
+	// MarkPages notes in the draft of pages when they last went live (unless
+	// nil), and whether they may differ from what is live.
+	MarkPages(ctx context.Context, siteID ID, ids []ID, publishedAt *time.Time, dirty bool) error
+	// ReleaseLivePathnames gives up what pages hold in the live version.
+	ReleaseLivePathnames(ctx context.Context, siteID ID, ids []ID) error
+	// LivePathnameClash finds a page among these whose pathname in a locale of
+	// the live version another page or route holds.
+	LivePathnameClash(ctx context.Context, siteID ID, ids []ID) ([]Claim, error)
+	// PastPages are up to limit states that pages had in the live version, of
+	// those that a locale overrides something of.
+	PastPages(ctx context.Context, siteID, localeID ID, limit int) ([]Page, error)
+	// UpdatePastPage stores the rows of a state that a page had.
+	UpdatePastPage(ctx context.Context, before, after Page) error
 
 	CreateRoute(ctx context.Context, r Route) error
 	// LockRoute is Route, locked.

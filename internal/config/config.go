@@ -18,7 +18,7 @@ import (
 
 // Store says where everything is kept.
 type Store struct {
-	Data        string `help:"Folder of the embedded SQLite database." default:"./galley-data" env:"GALLEY_DATA" placeholder:"DIR"`
+	Data        string `help:"Folder of the embedded SQLite database (default ${default})." default:"./galley-data" env:"GALLEY_DATA" placeholder:"DIR"`
 	DatabaseURL string `help:"PostgreSQL database to use instead." env:"GALLEY_DATABASE_URL" placeholder:"postgres://USER:PASSWORD@HOST/NAME"`
 }
 
@@ -27,12 +27,13 @@ type Server struct {
 	Store
 
 	RedisURL      string         `help:"Redis in which several nodes count requests together." env:"GALLEY_REDIS_URL" placeholder:"redis://HOST:6379/0"`
-	Addr          string         `help:"Address to listen on." default:"127.0.0.1:8080" env:"GALLEY_ADDR" placeholder:"HOST:PORT"`
-	AppRate       ratelimit.Rate `help:"Requests of one App key: REQUESTS/SECONDS, or off." default:"6000/60" env:"GALLEY_APP_RATE" placeholder:"RATE"`
-	SiteRate      ratelimit.Rate `help:"Requests of one Site key." default:"6000/60" env:"GALLEY_SITE_RATE" placeholder:"RATE"`
-	AuthRate      ratelimit.Rate `help:"Failed authentications of one client address." default:"300/60" env:"GALLEY_AUTH_RATE" placeholder:"RATE"`
-	SiteRetention time.Duration  `help:"How long a deleted site can be restored." default:"720h" env:"GALLEY_SITE_RETENTION" placeholder:"DURATION"`
-	LogLevel      string         `help:"Least level that is logged: debug, info, warn or error." default:"info" enum:"debug,info,warn,error" env:"GALLEY_LOG_LEVEL" placeholder:"LEVEL"`
+	Addr          string         `help:"Address to listen on (default ${default})." default:"127.0.0.1:8080" env:"GALLEY_ADDR" placeholder:"HOST:PORT"`
+	AppRate       ratelimit.Rate `help:"Requests of one App key: REQUESTS/SECONDS, or off (default ${default})." default:"60000/60" env:"GALLEY_APP_RATE" placeholder:"RATE"`
+	SiteRate      ratelimit.Rate `help:"Requests of one Site key (default ${default})." default:"60000/60" env:"GALLEY_SITE_RATE" placeholder:"RATE"`
+	AuthRate      ratelimit.Rate `help:"Failed authentications of one client address (default ${default})." default:"600/60" env:"GALLEY_AUTH_RATE" placeholder:"RATE"`
+	DrainDelay    time.Duration  `help:"How long to go on serving, not ready, after SIGTERM, so that a load balancer notices (default ${default})." default:"1s" env:"GALLEY_DRAIN_DELAY" placeholder:"DURATION"`
+	SiteRetention time.Duration  `help:"How long a deleted site can be restored (default ${default})." default:"720h" env:"GALLEY_SITE_RETENTION" placeholder:"DURATION"`
+	LogLevel      string         `help:"Least level that is logged: debug, info, warn or error (default ${default})." default:"info" enum:"debug,info,warn,error" env:"GALLEY_LOG_LEVEL" placeholder:"LEVEL"`
 
 	BootstrapKey         string `help:"App key of the first start; 'galley keygen' prints one." env:"GALLEY_BOOTSTRAP_KEY" placeholder:"KEY"`
 	BootstrapWorkspaceID string `help:"Workspace id of the first start." env:"GALLEY_BOOTSTRAP_WORKSPACE_ID" placeholder:"ID"`

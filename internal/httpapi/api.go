@@ -149,8 +149,15 @@ func (a *API) answer(w http.ResponseWriter, r *request, path string) (answer, er
 	if err := r.who.Allow(r.endpoint.scope, r.endpoint.siteKey); err != nil {
 		return answer{}, err
 	}
+	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
+	defer cancel()
+	r.Request = r.WithContext(ctx)
 	return a.handle(r)
 }
+
+// requestTimeout is how long the store may keep a request waiting: shorter
+// than the server's write timeout, so that there is an answer.
+const requestTimeout = 45 * time.Second
 
 func readOnly(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 

@@ -43,14 +43,15 @@ func (a *API) observe(r *request, status int, took time.Duration) {
 		credential = r.who.ID().String()
 	}
 	a.log.Info("request", "requestId", r.id, "credential", credential, "method", method, "route", r.pattern,
-		"status", status, "duration", took.String())
+		"status", status, "duration", took.Seconds())
 }
 
 // operatorHandlers are for operators: they need an App key with scope admin.
 func operatorHandlers(registry *prometheus.Registry) map[string]http.Handler {
 	profiles := http.NewServeMux()
 	profiles.HandleFunc("/debug/pprof/", pprof.Index)
-	profiles.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	// Without cmdline: a flag may hold the database's password.
+	profiles.Handle("/debug/pprof/cmdline", http.NotFoundHandler())
 	profiles.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	profiles.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	profiles.HandleFunc("/debug/pprof/trace", pprof.Trace)

@@ -116,9 +116,7 @@ func (g generator) parameters(e *endpoint) []schema {
 	case http.MethodPost:
 		params = append(params, headerParam(idempotencyHeader, "Repeats the first answer, for 24 hours, when the same request is sent again with this key."))
 	case http.MethodPatch, http.MethodDelete:
-		if e.name != "delocalizePage" {
-			params = append(params, headerParam("If-Match", "Answers 412 when the resource no longer has this entity tag."))
-		}
+		params = append(params, headerParam("If-Match", "Answers 412 when the resource no longer has this entity tag."))
 	}
 	return params
 }

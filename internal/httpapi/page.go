@@ -193,6 +193,6 @@ func (a *API) delocalizePage(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	err = a.svc.DelocalizePage(r.Context(), r.who, service.Ref{ID: id, SiteID: r.query.siteID}, r.values[localeValue], nil)
+	err = a.svc.DelocalizePage(r.Context(), r.who, service.Ref{ID: id}, r.values[localeValue], ifMatch(r, newPage))
 	return noContent(), err
 }

@@ -56,12 +56,16 @@ type Job struct {
 // Server is a handler on a port.
 type Server struct {
 	log      *slog.Logger
+	drain    time.Duration
 	jobs     []Job
 	stopping atomic.Bool
 }
 
-// New makes a server that does not run yet.
-func New(log *slog.Logger, jobs ...Job) *Server { return &Server{log: log, jobs: jobs} }
+// New makes a server that does not run yet. drain is how long it goes on
+// serving, not ready, once it was told to stop.
+func New(log *slog.Logger, drain time.Duration, jobs ...Job) *Server {
+	return &Server{log: log, drain: drain, jobs: jobs}
+}
 
 // Ready answers ErrStopping once the server was told to stop.
 func (s *Server) Ready() error {
@@ -107,6 +111,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Ha
 func (s *Server) stop(srv *http.Server) error {
 	s.stopping.Store(true)
 	s.log.Info("stopping")
+	time.Sleep(s.drain)
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	if err := srv.Shutdown(ctx); err != nil {

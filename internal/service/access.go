@@ -129,7 +129,9 @@ func siteOf(ctx context.Context, r cms.Reader, kind cms.Kind, ref Ref) (cms.ID, 
 
 // childSite loads the site that a reference is about. A site named in the
 // request is answered for first, so that nothing is told about what is in it.
-func (c Caller) childSite(ctx context.Context, r cms.Reader, kind cms.Kind, ref Ref) (cms.Site, error) {
+// Otherwise a child that does not exist is not found, whoever asks: exists
+// tells, and is nil where a deleted child is what is asked for.
+func (c Caller) childSite(ctx context.Context, r cms.Reader, kind cms.Kind, ref Ref, exists childExists) (cms.Site, error) {
 	if ref.SiteID != cms.NoID {
 		site, err := c.site(ctx, r, ref.SiteID)
 		if err != nil {
@@ -143,15 +145,46 @@ func (c Caller) childSite(ctx context.Context, r cms.Reader, kind cms.Kind, ref 
 		return cms.Site{}, err
 	}
 	site, err := c.site(ctx, r, siteID)
-	if cms.CodeOf(err) == cms.CodeNotFound {
-		err = cms.NotFound(kind) // it went with its site
+	switch cms.CodeOf(err) {
+	case cms.CodeNotFound:
+		return site, cms.NotFound(kind) // it went with its site
+	case cms.CodeForbidden:
+		if exists != nil {
+			if gone := exists(ctx, r, siteID, ref.ID); gone != nil {
+				return site, gone
+			}
+		}
 	}
 	return site, err
 }
 
+// childExists answers NotFound for a child that is deleted.
+type childExists func(ctx context.Context, r cms.Reader, siteID, id cms.ID) error
+
+func pageExists(version cms.Version) childExists {
+	return func(ctx context.Context, r cms.Reader, siteID, id cms.ID) error {
+		_, err := existingPage(r.Page(ctx, siteID, version, id))
+		return err
+	}
+}
+
+func routeExists(ctx context.Context, r cms.Reader, siteID, id cms.ID) error {
+	_, err := existingRoute(r.Route(ctx, siteID, id))
+	return err
+}
+
+func localeExists(ctx context.Context, r cms.Reader, siteID, id cms.ID) error {
+	locales, err := r.Locales(ctx, siteID)
+	if err != nil {
+		return err
+	}
+	_, err = findLocale(locales, Ref{ID: id})
+	return err
+}
+
 // lockChildSite is childSite for a transaction that writes.
-func (c Caller) lockChildSite(ctx context.Context, tx cms.Tx, kind cms.Kind, ref Ref, lock cms.Lock) (cms.Site, error) {
-	site, err := c.childSite(ctx, tx, kind, ref)
+func (c Caller) lockChildSite(ctx context.Context, tx cms.Tx, kind cms.Kind, ref Ref, exists childExists, lock cms.Lock) (cms.Site, error) {
+	site, err := c.childSite(ctx, tx, kind, ref, exists)
 	if err != nil {
 		return site, err
 	}

@@ -17,7 +17,7 @@ type LocaleView struct {
 func (s *Service) Locale(ctx context.Context, who Caller, ref Ref) (LocaleView, error) {
 	var view LocaleView
 	err := s.store.View(ctx, func(r cms.Reader) error {
-		site, err := who.childSite(ctx, r, cms.KindLocale, ref)
+		site, err := who.childSite(ctx, r, cms.KindLocale, ref, localeExists)
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (s *Service) DeleteLocale(ctx context.Context, who Caller, ref Ref, match M
 func (s *Service) changeLocale(ctx context.Context, who Caller, ref Ref, match Match[LocaleView], rule func(cms.Tx, LocaleView) (cms.Locale, error)) (LocaleView, error) {
 	var view LocaleView
 	err := s.inTx(ctx, func(tx cms.Tx) error {
-		site, err := who.lockChildSite(ctx, tx, cms.KindLocale, ref, cms.LockExclusive)
+		site, err := who.lockChildSite(ctx, tx, cms.KindLocale, ref, localeExists, cms.LockExclusive)
 		if err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (s *Service) changeLocale(ctx context.Context, who Caller, ref Ref, match M
 func (s *Service) RestoreLocale(ctx context.Context, who Caller, ref Ref) (LocaleView, error) {
 	var view LocaleView
 	err := s.inTx(ctx, func(tx cms.Tx) error {
-		site, err := who.lockChildSite(ctx, tx, cms.KindLocale, ref, cms.LockExclusive)
+		site, err := who.lockChildSite(ctx, tx, cms.KindLocale, ref, nil, cms.LockExclusive)
 		if err != nil {
 			return err
 		}

@@ -74,6 +74,9 @@ func (s *Service) CreateOperatorApp(ctx context.Context, want OperatorApp) (NewA
 	patch := cms.AppPatch{Name: cms.Some(want.Name), Scopes: cms.Some(want.Scopes)}
 	var problems cms.Problems
 	patch.CleanNew(&problems, s.now())
+	if want.NewWorkspace != "" {
+		cms.CheckWorkspaceName(&problems, want.NewWorkspace)
+	}
 	if err := problems.Err(); err != nil {
 		return NewApp{}, err
 	}

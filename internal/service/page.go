@@ -34,7 +34,7 @@ type ReadPage struct {
 func (s *Service) Page(ctx context.Context, who Caller, q ReadPage) (PageView, error) {
 	var view PageView
 	err := s.store.View(ctx, func(r cms.Reader) error {
-		site, err := who.childSite(ctx, r, cms.KindPage, q.Ref)
+		site, err := who.childSite(ctx, r, cms.KindPage, q.Ref, pageExists(q.Version))
 		if err != nil {
 			return err
 		}
@@ -289,7 +289,7 @@ func (s *Service) RestorePage(ctx context.Context, who Caller, id cms.ID) (PageV
 	var view PageView
 	err := s.inTx(ctx, func(tx cms.Tx) error {
 		ref := Ref{ID: id}
-		site, err := who.lockChildSite(ctx, tx, cms.KindPage, ref, cms.LockExclusive)
+		site, err := who.lockChildSite(ctx, tx, cms.KindPage, ref, nil, cms.LockExclusive)
 		if err != nil {
 			return err
 		}
@@ -325,7 +325,7 @@ func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale st
 	}
 	var view PageView
 	err := s.inTx(ctx, func(tx cms.Tx) error {
-		site, err := who.lockChildSite(ctx, tx, cms.KindPage, ref, lock)
+		site, err := who.lockChildSite(ctx, tx, cms.KindPage, ref, pageExists(cms.Draft), lock)
 		if err != nil {
 			return err
 		}

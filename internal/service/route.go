@@ -11,7 +11,7 @@ import (
 func (s *Service) Route(ctx context.Context, who Caller, ref Ref) (cms.Route, error) {
 	var route cms.Route
 	err := s.store.View(ctx, func(r cms.Reader) error {
-		site, err := who.childSite(ctx, r, cms.KindRoute, ref)
+		site, err := who.childSite(ctx, r, cms.KindRoute, ref, routeExists)
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (s *Service) DeleteRoute(ctx context.Context, who Caller, ref Ref, match Ma
 func (s *Service) changeRoute(ctx context.Context, who Caller, ref Ref, match Match[cms.Route], rule func(cms.Route) (cms.Route, error)) (cms.Route, error) {
 	var after cms.Route
 	err := s.inTx(ctx, func(tx cms.Tx) error {
-		site, err := who.lockChildSite(ctx, tx, cms.KindRoute, ref, cms.LockShared)
+		site, err := who.lockChildSite(ctx, tx, cms.KindRoute, ref, routeExists, cms.LockShared)
 		if err != nil {
 			return err
 		}

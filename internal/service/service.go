@@ -13,6 +13,7 @@ import (
 type Service struct {
 	store     cms.Store
 	clock     func() time.Time
+	guard     Guard
 	positions *positions
 	usage     usage
 	underWay  underWay
@@ -21,7 +22,7 @@ type Service struct {
 // New makes a service on a store. Only tests hand in a clock other than
 // time.Now.
 func New(store cms.Store, clock func() time.Time) *Service {
-	return &Service{store: store, clock: clock, positions: newPositions()}
+	return &Service{store: store, clock: clock, guard: DefaultGuard, positions: newPositions()}
 }
 
 // now is the time in the precision that answers show, so that what is stored

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -26,16 +25,8 @@ func scanApp(r row) (cms.App, error) {
 	for scope := range strings.SplitSeq(scopes, ",") {
 		a.Scopes = append(a.Scopes, cms.Scope(scope))
 	}
-	if siteIDs != nil {
-		for s := range strings.SplitSeq(*siteIDs, ",") {
-			id, ok := cms.ParseID(s)
-			if !ok {
-				return a, fmt.Errorf("app %s is restricted to a site that is no id", a.ID)
-			}
-			a.SiteIDs = append(a.SiteIDs, id)
-		}
-	}
-	return a, nil
+	a.SiteIDs, err = splitIDs(siteIDs)
+	return a, err
 }
 
 func appScopes(a cms.App) string {
@@ -44,18 +35,6 @@ func appScopes(a cms.App) string {
 		list[i] = string(s)
 	}
 	return strings.Join(list, ",")
-}
-
-func appSiteIDs(a cms.App) *string {
-	if a.SiteIDs == nil {
-		return nil
-	}
-	list := make([]string, len(a.SiteIDs))
-	for i, id := range a.SiteIDs {
-		list[i] = id.String()
-	}
-	joined := strings.Join(list, ",")
-	return &joined
 }
 
 func (q queries) App(ctx context.Context, workspaceID, id cms.ID) (cms.App, error) {
@@ -93,7 +72,7 @@ func (q queries) Apps(ctx context.Context, workspaceID cms.ID, list cms.ListQuer
 func (q queries) CreateApp(ctx context.Context, a cms.App, key cms.KeyHash) error {
 	err := q.run(ctx, `insert into app (id, workspace_id, name, description, key_hint, scopes, site_ids,
 		created_at, last_used_at, expires_at, deleted_at) values (`+marks(11)+`)`,
-		a.ID, a.WorkspaceID, a.Name, a.Description, a.KeyHint, appScopes(a), appSiteIDs(a),
+		a.ID, a.WorkspaceID, a.Name, a.Description, a.KeyHint, appScopes(a), joinIDs(a.SiteIDs),
 		a.CreatedAt, a.LastUsedAt, a.ExpiresAt, a.DeletedAt)
 	if err != nil {
 		return err
@@ -108,7 +87,7 @@ func (q queries) addAppKey(ctx context.Context, a cms.App, key cms.KeyHash) erro
 func (q queries) UpdateApp(ctx context.Context, a cms.App) error {
 	return q.run(ctx, `update app set name = ?, description = ?, key_hint = ?, scopes = ?, site_ids = ?, expires_at = ?,
 		deleted_at = ? where workspace_id = ? and id = ?`,
-		a.Name, a.Description, a.KeyHint, appScopes(a), appSiteIDs(a), a.ExpiresAt, a.DeletedAt, a.WorkspaceID, a.ID)
+		a.Name, a.Description, a.KeyHint, appScopes(a), joinIDs(a.SiteIDs), a.ExpiresAt, a.DeletedAt, a.WorkspaceID, a.ID)
 }
 
 func (q queries) RotateAppKey(ctx context.Context, a cms.App, key cms.KeyHash, oldEnd time.Time) error {

@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"galley/internal/cms"
 )
@@ -14,6 +16,9 @@ func scanClaim(r row) (cms.Claim, error) {
 func (q queries) Claims(ctx context.Context, siteID cms.ID, version cms.Version, pathnames []string) ([]cms.Claim, error) {
 	if len(pathnames) == 0 {
 		return nil, nil
+	}
+	if _, past := version.Past(); past {
+		return q.pastClaims(ctx, siteID, version, pathnames)
 	}
 	return all(ctx, q, scanClaim, `select version, locale_id, pathname, owner_id, by_route from pathname
 		where site_id = ? and version = ? and pathname in (`+marks(len(pathnames))+`)`,
@@ -32,18 +37,42 @@ func (q queries) ReleasePathnames(ctx context.Context, siteID cms.ID, claims []c
 }
 
 func (q queries) TakePathnames(ctx context.Context, siteID cms.ID, claims []cms.Claim) error {
-	for _, c := range claims {
+	for chunk := range slices.Chunk(claims, rowChunk) {
+		args := make([]any, 0, 6*len(chunk))
+		for _, c := range chunk {
+			args = append(args, siteID, c.Version, c.Pathname, c.LocaleID, c.Owner, c.ByRoute)
+		}
 		// The key decides between two that race for a pathname; an insert
 		// that does nothing, unlike one that fails, leaves the transaction
 		// usable.
 		n, err := q.exec(ctx, `insert into pathname (site_id, version, pathname, locale_id, owner_id, by_route)
-			values (`+marks(6)+`) on conflict do nothing`, siteID, c.Version, c.Pathname, c.LocaleID, c.Owner, c.ByRoute)
+			values (`+marks(6)+`)`+strings.Repeat(`, (`+marks(6)+`)`, len(chunk)-1)+` on conflict do nothing`, args...)
 		if err != nil {
 			return err
 		}
-		if n == 0 {
+		if n < int64(len(chunk)) {
 			return cms.ErrPathnameTaken
 		}
 	}
 	return nil
+}
+
+// pastClaims are the claims that pages had in a version that was live. Routes
+// are of now, whatever the version.
+func (q queries) pastClaims(ctx context.Context, siteID cms.ID, version cms.Version, pathnames []string) ([]cms.Claim, error) {
+	locales, err := all(ctx, q, scanID, `select id from locale where site_id = ?`, siteID)
+	if err != nil {
+		return nil, err
+	}
+	locales = append(locales, cms.NoID)
+	rows, err := q.pageRows(ctx, siteID, version,
+		`p.locale_id in (`+marks(len(locales))+`) and p.state in (?, ?) and p.pathname in (`+marks(len(pathnames))+`)`,
+		slices.Concat(anys(locales), []any{stateOnline, stateOffline}, anys(pathnames))...)
+	var claims []cms.Claim
+	for _, r := range rows {
+		if r.Own.Has(cms.FieldPathname) {
+			claims = append(claims, cms.Claim{Version: version, LocaleID: r.LocaleID, Pathname: r.Values.Pathname, Owner: r.ID})
+		}
+	}
+	return claims, err
 }

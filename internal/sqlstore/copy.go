@@ -8,9 +8,6 @@ import (
 	"galley/internal/cms"
 )
 
-// copyChunk is how many ids one statement notes while a site is copied.
-const copyChunk = 500
-
 func (q queries) CopySite(ctx context.Context, from, to cms.ID, localeIDs map[cms.ID]cms.ID, now time.Time) error {
 	for old, id := range localeIDs {
 		if err := q.noteCopies(ctx, to, cms.KindLocale, []cms.ID{old}, []cms.ID{id}); err != nil {
@@ -53,9 +50,10 @@ func (q queries) copyRows(ctx context.Context, from, to cms.ID, now time.Time) e
 			from route r join copy_id c on c.site_id = ? and c.old_id = r.id
 			where r.site_id = ?`, []any{now, to, from}},
 		// A row of a locale that is not copied has no new locale id.
-		{`insert into page (site_id, version, id, locale_id, ` + columns + `, created_at, updated_at, published_at)
+		{`insert into page (site_id, version, id, locale_id, ` + columns + `, created_at, updated_at, published_at, since, dirty)
 			select c.site_id, p.version, c.new_id, coalesce(l.new_id, p.locale_id), ` + read + `,
-				cast(? as bigint), cast(? as bigint), case when p.published_at is not null then cast(? as bigint) end
+				cast(? as bigint), cast(? as bigint), case when p.published_at is not null then cast(? as bigint) end,
+				case when p.version = 1 then 1 else 0 end, p.dirty
 			from page p join copy_id c on c.site_id = ? and c.old_id = p.id
 			left join copy_id l on l.site_id = c.site_id and l.old_id = p.locale_id
 			where p.site_id = ? and (p.locale_id = ? or l.new_id is not null)`, []any{now, now, now, to, from, cms.NoID}},
@@ -85,7 +83,7 @@ func (q queries) noteNewIDs(ctx context.Context, to cms.ID, kind cms.Kind, old [
 
 func (q queries) noteCopies(ctx context.Context, to cms.ID, kind cms.Kind, old, ids []cms.ID) error {
 	for len(old) > 0 {
-		n := min(len(old), copyChunk)
+		n := min(len(old), idChunk)
 		args := make([]any, 0, 4*n)
 		for i := range n {
 			args = append(args, to, old[i], ids[i], kind)

@@ -23,6 +23,7 @@ type dialect struct {
 	id          func(cms.ID) any
 	lockShared  string // suffixes of a select that locks
 	lockUpdate  string
+	skipLocked  string // suffix of a select that locks and passes over what is locked
 	tryLock     string // a query that takes a lock by name, or answers false
 	view        *sql.TxOptions
 
@@ -79,6 +80,11 @@ func (d *dialect) arg(v any) any {
 	switch v := v.(type) {
 	case cms.ID:
 		return d.id(v)
+	case *cms.ID:
+		if v == nil {
+			return nil
+		}
+		return d.id(*v)
 	case time.Time:
 		return v.UnixMicro()
 	case *time.Time:

@@ -31,8 +31,9 @@ func (q queries) UpdateLocale(ctx context.Context, l cms.Locale) error {
 }
 
 func (q queries) HideLocale(ctx context.Context, siteID, localeID cms.ID) error {
-	return q.run(ctx, `delete from pathname where site_id = ? and version in (?, ?) and locale_id = ?`,
-		siteID, cms.Draft, cms.Live, localeID)
+	return q.run(ctx, `delete from pathname where site_id = ? and version in (?, ?) and locale_id = ?
+		and owner_id in (select p.id from page p where p.site_id = ? and p.version in (?, ?) and p.locale_id = ?)`,
+		siteID, cms.Draft, cms.Live, localeID, siteID, cms.Draft, cms.Live, localeID)
 }
 
 func (q queries) ShowLocale(ctx context.Context, siteID, localeID cms.ID) error {

@@ -28,19 +28,59 @@ func pageState(r cms.PageRow) int {
 
 const pageColumns = `site_id, version, id, locale_id, own, name, pathname, title, description, canonical_url,
 	social_image_url, sitemap_priority, sitemap_frequency, is_online, no_index,
-	created_at, updated_at, published_at, deleted_at`
+	created_at, updated_at, published_at, deleted_at, since`
 
 func scanPageRow(r row) (cms.PageRow, error) {
 	var p cms.PageRow
 	v := &p.Values
 	return p, r.Scan(&p.SiteID, &p.Version, &p.ID, &p.LocaleID, &p.Own, &p.Name, &v.Pathname, &v.Title, &v.Description,
 		&v.CanonicalURL, &v.SocialImageURL, &v.SitemapPriority, &v.SitemapFrequency, &v.IsOnline, &v.ExcludedFromSearchEngines,
-		scanTime(&p.CreatedAt), scanTime(&p.UpdatedAt), scanNullTime(&p.PublishedAt), scanNullTime(&p.DeletedAt))
+		scanTime(&p.CreatedAt), scanTime(&p.UpdatedAt), scanNullTime(&p.PublishedAt), scanNullTime(&p.DeletedAt), &p.Since)
+}
+
+// source is a table that has pages of a version, and which of its rows do.
+type source struct {
+	table string
+	where string
+	args  []any
+}
+
+// sources are where the pages of a version are. What was live after a publish
+// still is, or has been put aside since.
+func sources(siteID cms.ID, version cms.Version) []source {
+	if seq, past := version.Past(); past {
+		return []source{
+			{"page", "p.site_id = ? and p.version = ? and p.since <= ?", []any{siteID, cms.Live, seq}},
+			{"page_past", "p.site_id = ? and p.since <= ? and p.until > ?", []any{siteID, seq, seq}},
+		}
+	}
+	return []source{{"page", "p.site_id = ? and p.version = ?", []any{siteID, version}}}
+}
+
+// columns are pageColumns as the table has them: what was live has no version.
+func (s source) columns() string {
+	if s.table == "page_past" {
+		return strings.Replace(pageColumns, "version", "1", 1)
+	}
+	return pageColumns
+}
+
+// pageRows reads rows of a version by a further condition.
+func (q queries) pageRows(ctx context.Context, siteID cms.ID, version cms.Version, where string, args ...any) ([]cms.PageRow, error) {
+	var rows []cms.PageRow
+	for _, s := range sources(siteID, version) {
+		more, err := all(ctx, q, scanPageRow, `select `+s.columns()+` from `+s.table+` p where `+s.where+` and `+where,
+			slices.Concat(s.args, args)...)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	return rows, nil
 }
 
 func (q queries) Page(ctx context.Context, siteID cms.ID, version cms.Version, id cms.ID) (cms.Page, error) {
-	rows, err := all(ctx, q, scanPageRow, `select `+pageColumns+` from page where site_id = ? and version = ? and id = ?`,
-		siteID, version, id)
+	rows, err := q.pageRows(ctx, siteID, version, `p.id = ?`, id)
 	if err != nil {
 		return cms.Page{}, err
 	}
@@ -48,6 +88,24 @@ func (q queries) Page(ctx context.Context, siteID cms.ID, version cms.Version, i
 		return cms.Page{}, cms.NotFound(cms.KindPage)
 	}
 	return cms.PageFromRows(rows), nil
+}
+
+func (q queries) PagesByID(ctx context.Context, siteID cms.ID, version cms.Version, ids []cms.ID) (map[cms.ID]*cms.Page, error) {
+	pages := make(map[cms.ID]*cms.Page, len(ids))
+	for chunk := range slices.Chunk(ids, idChunk) {
+		rows, err := q.pageRows(ctx, siteID, version, `p.id in (`+marks(len(chunk))+`) order by p.id`, anys(chunk)...)
+		if err != nil {
+			return nil, err
+		}
+		byPage := map[cms.ID][]cms.PageRow{}
+		for _, r := range rows {
+			byPage[r.ID] = append(byPage[r.ID], r)
+		}
+		for id, rows := range byPage {
+			pages[id] = new(cms.PageFromRows(rows))
+		}
+	}
+	return pages, nil
 }
 
 func (q queries) LockPage(ctx context.Context, siteID cms.ID, version cms.Version, id cms.ID) (cms.Page, error) {
@@ -91,27 +149,38 @@ func (q queries) UpdatePage(ctx context.Context, before, after cms.Page) error {
 	return nil
 }
 
+// storedColumns are all columns of a page's row.
+var storedColumns = strings.Split(strings.ReplaceAll(pageColumns, "\n\t", " ")+", state, title_sort, description_sort, dirty", ", ")
+
 var putPage = func() string {
-	columns := strings.ReplaceAll(pageColumns, "\n\t", " ") + ", state, title_sort, description_sort"
 	var set []string
-	for column := range strings.SplitSeq(columns, ", ") {
-		switch column {
-		case "site_id", "version", "id", "locale_id":
-		default:
+	for _, column := range storedColumns {
+		if !slices.Contains([]string{"site_id", "version", "id", "locale_id"}, column) {
 			set = append(set, column+" = excluded."+column)
 		}
 	}
-	return `insert into page (` + columns + `) values (` + marks(22) + `)
-		on conflict (site_id, version, id, locale_id) do update set ` + strings.Join(set, ", ")
+	return insertPages(1) + ` on conflict (site_id, version, id, locale_id) do update set ` + strings.Join(set, ", ")
 }()
+
+func insertPages(n int) string {
+	row := `(` + marks(len(storedColumns)) + `)`
+	return `insert into page (` + strings.Join(storedColumns, ", ") + `) values ` + row + strings.Repeat(", "+row, n-1)
+}
+
+func pageArgs(p cms.PageRow) []any {
+	v := p.Values
+	return []any{
+		p.SiteID, p.Version, p.ID, p.LocaleID, p.Own, p.Name, v.Pathname, v.Title, v.Description,
+		v.CanonicalURL, v.SocialImageURL, v.SitemapPriority, v.SitemapFrequency, v.IsOnline, v.ExcludedFromSearchEngines,
+		p.CreatedAt, p.UpdatedAt, p.PublishedAt, p.DeletedAt, p.Since,
+		pageState(p), cms.NullableSort(v.Title), cms.NullableSort(v.Description),
+		p.Version == cms.Draft && p.LocaleID == cms.NoID,
+	}
+}
 
 // putPageRow stores a row, new or changed.
 func (q queries) putPageRow(ctx context.Context, p cms.PageRow) error {
-	v := p.Values
-	return q.run(ctx, putPage, p.SiteID, p.Version, p.ID, p.LocaleID, p.Own, p.Name, v.Pathname, v.Title, v.Description,
-		v.CanonicalURL, v.SocialImageURL, v.SitemapPriority, v.SitemapFrequency, v.IsOnline, v.ExcludedFromSearchEngines,
-		p.CreatedAt, p.UpdatedAt, p.PublishedAt, p.DeletedAt,
-		pageState(p), cms.NullableSort(v.Title), cms.NullableSort(v.Description))
+	return q.run(ctx, putPage, pageArgs(p)...)
 }
 
 func (q queries) PagePaths(ctx context.Context, siteID cms.ID, version cms.Version, ids []cms.ID) (map[cms.ID]map[cms.ID]string, error) {
@@ -123,17 +192,22 @@ func (q queries) PagePaths(ctx context.Context, siteID cms.ID, version cms.Versi
 		page, locale cms.ID
 		pathname     string
 	}
-	rows, err := all(ctx, q, func(r row) (p path, err error) {
-		return p, r.Scan(&p.page, &p.locale, &p.pathname)
-	}, `select id, locale_id, pathname from page where site_id = ? and version = ? and id in (`+marks(len(ids))+`)
-		and locale_id <> ?`, append(append([]any{siteID, version}, anys(ids)...), cms.NoID)...)
-	for _, r := range rows {
-		if paths[r.page] == nil {
-			paths[r.page] = map[cms.ID]string{}
+	for _, s := range sources(siteID, version) {
+		rows, err := all(ctx, q, func(r row) (p path, err error) {
+			return p, r.Scan(&p.page, &p.locale, &p.pathname)
+		}, `select p.id, p.locale_id, p.pathname from `+s.table+` p where `+s.where+`
+			and p.id in (`+marks(len(ids))+`) and p.locale_id <> ?`, slices.Concat(s.args, anys(ids), []any{cms.NoID})...)
+		if err != nil {
+			return nil, err
 		}
-		paths[r.page][r.locale] = r.pathname
+		for _, r := range rows {
+			if paths[r.page] == nil {
+				paths[r.page] = map[cms.ID]string{}
+			}
+			paths[r.page][r.locale] = r.pathname
+		}
 	}
-	return paths, err
+	return paths, nil
 }
 
 func (q queries) LocalizedPages(ctx context.Context, siteID cms.ID, version cms.Version, localeID cms.ID, limit int) ([]cms.ID, error) {
@@ -161,12 +235,21 @@ func (q queries) Pages(ctx context.Context, pq cms.PageQuery) ([]cms.PageRow, er
 
 // pagesOf reads the rows stored for one locale, in every state asked for.
 func (q queries) pagesOf(ctx context.Context, pq cms.PageQuery, localeID cms.ID, until *cms.PagePosition) ([]cms.PageRow, error) {
-	rows, err := q.pagesIn(ctx, pq, localeID, stateOnline, until)
-	if err != nil || !pq.IncludeOffline {
-		return rows, err
+	states := []int{stateOnline, stateOffline}
+	if !pq.IncludeOffline {
+		states = states[:1]
 	}
-	offline, err := q.pagesIn(ctx, pq, localeID, stateOffline, until)
-	return mergePages(pq, append(rows, offline...)), err
+	var rows []cms.PageRow
+	for _, s := range sources(pq.SiteID, pq.Version) {
+		for _, state := range states {
+			more, err := q.pagesIn(ctx, s, pq, localeID, state, until)
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, more...)
+		}
+	}
+	return mergePages(pq, rows), nil
 }
 
 func mergePages(pq cms.PageQuery, rows []cms.PageRow) []cms.PageRow {
@@ -188,7 +271,7 @@ var sortColumns = map[cms.PageSort]string{
 	cms.SortUpdatedAt:   "p.updated_at",
 }
 
-func (q queries) pagesIn(ctx context.Context, pq cms.PageQuery, localeID cms.ID, state int, until *cms.PagePosition) ([]cms.PageRow, error) {
+func (q queries) pagesIn(ctx context.Context, s source, pq cms.PageQuery, localeID cms.ID, state int, until *cms.PagePosition) ([]cms.PageRow, error) {
 	column := sortColumns[pq.Sort]
 	after, notAfter, direction := ">", "<=", ""
 	if pq.Descending {
@@ -201,8 +284,8 @@ func (q queries) pagesIn(ctx context.Context, pq cms.PageQuery, localeID cms.ID,
 		return p.Key.Text
 	}
 
-	query := `select ` + pageColumns + ` from page p where p.site_id = ? and p.version = ? and p.locale_id = ? and p.state = ?`
-	args := []any{pq.SiteID, pq.Version, localeID, state}
+	query := `select ` + s.columns() + ` from ` + s.table + ` p where ` + s.where + ` and p.locale_id = ? and p.state = ?`
+	args := slices.Concat(s.args, []any{localeID, state})
 	if pq.After != nil {
 		query += ` and (` + column + `, p.id) ` + after + ` (?, ?)`
 		args = append(args, key(*pq.After), pq.After.ID)
@@ -220,9 +303,13 @@ func (q queries) pagesIn(ctx context.Context, pq cms.PageQuery, localeID cms.ID,
 		}
 	}
 	if localeID != pq.LocaleID { // the inherited part: without what the locale overrides
-		query += ` and not exists (select 1 from page o where o.site_id = p.site_id and o.version = p.version
-			and o.id = p.id and o.locale_id = ?)`
+		query += ` and not exists (select 1 from ` + s.table + ` o where o.site_id = p.site_id and o.id = p.id and o.locale_id = ?
+			and o.since = p.since`
 		args = append(args, pq.LocaleID)
+		if s.table == "page" {
+			query += ` and o.version = p.version`
+		}
+		query += `)`
 	}
 	query += ` order by ` + column + direction + `, p.id` + direction + ` limit ?`
 	return all(ctx, q, scanPageRow, query, append(args, pq.Limit+1)...)

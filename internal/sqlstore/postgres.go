@@ -4,8 +4,9 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"fmt"
+	"io"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -27,6 +28,7 @@ var postgresDialect = &dialect{
 	id:          func(id cms.ID) any { return id.String() },
 	lockShared:  " for share",
 	lockUpdate:  " for no key update",
+	skipLocked:  " for update skip locked",
 	tryLock:     `select pg_try_advisory_xact_lock(hashtextextended(?, 0))`,
 	view:        &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 	migrationLock: func() (lock.SessionLocker, error) {
@@ -58,22 +60,32 @@ func OpenPostgres(url string, observe Observe) (*Store, error) {
 }
 
 func classifyPostgres(err error) failure {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch {
-		case e.Code == "23505":
-			return failUnique
-		case e.Code == "40001" || e.Code == "40P01":
-			return failRetry
-		case strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "53") || strings.HasPrefix(e.Code, "57P") ||
-			strings.HasPrefix(e.Code, "25006"):
-			return failUnavailable
-		}
-		return failOther
+	// A database that can't be connected to may say why in its own words.
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return failUnavailable
 	}
-	_, connecting := errors.AsType[*pgconn.ConnectError](err)
-	_, network := errors.AsType[net.Error](err)
-	if connecting || network || errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err) ||
-		strings.Contains(fmt.Sprintf("%T", err), "pgconn.") {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return classifyCode(e.Code)
+	}
+	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err) {
+		return failUnavailable
+	}
+	return failOther
+}
+
+// unavailableCodes are the classes and codes of a server that can't serve now:
+// connection trouble, too few resources, shutting down, read-only after a
+// failover.
+var unavailableCodes = []string{"08", "53", "57P", "25006"}
+
+func classifyCode(code string) failure {
+	switch {
+	case code == "23505":
+		return failUnique
+	case code == "40001" || code == "40P01":
+		return failRetry
+	case slices.ContainsFunc(unavailableCodes, func(class string) bool { return strings.HasPrefix(code, class) }):
 		return failUnavailable
 	}
 	return failOther

@@ -43,6 +43,13 @@ func scanID(r row) (cms.ID, error) {
 	return id, err
 }
 
+// idChunk is how many ids, and rowChunk how many rows, one statement names:
+// both engines bound the number of its values.
+const (
+	idChunk  = 500
+	rowChunk = 100
+)
+
 // marks are n placeholders for a list of values.
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 

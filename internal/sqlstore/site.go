@@ -120,7 +120,7 @@ func (q queries) PurgeSites(ctx context.Context, before time.Time, limit int) (i
 		return 0, err
 	}
 	for _, id := range ids {
-		for _, table := range []string{"page", "pathname", "route", "locale", "copy_id", "directory", "site_key"} {
+		for _, table := range []string{"page", "page_past", "publish", "pathname", "route", "locale", "copy_id", "directory", "site_key"} {
 			if err := q.run(ctx, `delete from `+table+` where site_id = ?`, id); err != nil {
 				return 0, err
 			}

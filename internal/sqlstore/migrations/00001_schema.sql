@@ -107,7 +107,7 @@ create table pathname (
   by_route  boolean not null,
   primary key (site_id, version, pathname, locale_id)
 ){{.Clustered}};
-create index pathname_locale on pathname (site_id, version, locale_id, pathname);
+create index pathname_owner on pathname (site_id, version, owner_id, locale_id);
 
 -- One row for a page's default values and one for each locale that overrides
 -- some of them. A row has every value as it stands in its locale; own tells
@@ -135,13 +135,77 @@ create table page (
   updated_at          bigint not null,
   published_at        bigint,
   deleted_at          bigint,
+  since               bigint not null,  -- live: the publish that put it there, by its number
+  dirty               boolean not null, -- draft, default locale: it may differ from what is live
   primary key (site_id, version, id, locale_id)
 );
+create index page_dirty on page (site_id, id) where dirty;
+create index page_since on page (site_id, since, id) where version = 1;
 create index page_by_path on page (site_id, version, locale_id, state, pathname, id);
 create index page_by_title on page (site_id, version, locale_id, state, title_sort, id);
 create index page_by_description on page (site_id, version, locale_id, state, description_sort, id);
 create index page_by_created on page (site_id, version, locale_id, state, created_at, id);
 create index page_by_updated on page (site_id, version, locale_id, state, updated_at, id);
+
+-- What was live and is no longer: the rows of a page as they stood from one
+-- publish until another.
+create table page_past (
+  site_id             {{.UUID}} not null references site (id),
+  id                  {{.UUID}} not null,
+  since               bigint not null, -- the publish that put it live, by its number
+  locale_id           {{.UUID}} not null,
+  until               bigint not null, -- the publish that took it away
+  own                 integer not null,
+  state               smallint not null,
+  name                {{.Text}},
+  pathname            {{.Text}} not null,
+  title               {{.Text}},
+  description         {{.Text}},
+  canonical_url       {{.Text}},
+  social_image_url    {{.Text}},
+  sitemap_priority    double precision,
+  sitemap_frequency   {{.Text}},
+  is_online           boolean not null,
+  no_index            boolean,
+  title_sort          {{.Text}} not null,
+  description_sort    {{.Text}} not null,
+  created_at          bigint not null,
+  updated_at          bigint not null,
+  published_at        bigint,
+  deleted_at          bigint,
+  primary key (site_id, id, since, locale_id)
+);
+create index page_past_since on page_past (site_id, since, id);
+create index page_past_until on page_past (site_id, until, id);
+create index page_past_by_path on page_past (site_id, locale_id, state, pathname, id);
+create index page_past_by_title on page_past (site_id, locale_id, state, title_sort, id);
+create index page_past_by_description on page_past (site_id, locale_id, state, description_sort, id);
+create index page_past_by_created on page_past (site_id, locale_id, state, created_at, id);
+create index page_past_by_updated on page_past (site_id, locale_id, state, updated_at, id);
+
+-- Every step of a site's live version, and those that are to come.
+create table publish (
+  site_id       {{.UUID}} not null references site (id),
+  id            {{.UUID}} not null,
+  seq           bigint not null, -- its number among the published ones; 0 before that
+  name          {{.Text}},
+  status        {{.Text}} not null,
+  publish_at    bigint,
+  published_at  bigint,
+  change_count  integer not null,
+  previous_id   {{.UUID}},
+  restored_from {{.UUID}},
+  reason        {{.Text}},
+  created_at    bigint not null,
+  created_by    {{.UUID}} not null,
+  page_ids      {{.Text}}, -- comma-separated; null: all
+  locale_ids    {{.Text}}, -- comma-separated, the nil UUID for the default values; null: all
+  confirm       boolean not null,
+  primary key (site_id, id)
+);
+create unique index publish_seq on publish (site_id, seq) where seq > 0;
+create index publish_created on publish (site_id, created_at, id);
+create index publish_due on publish (publish_at) where status = 'scheduled';
 
 -- Answers to requests with an idempotency key, to be repeated.
 create table kept_answer (

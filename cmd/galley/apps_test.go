@@ -1,0 +1,189 @@
+package main_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// createdApp is what apps create --json prints.
+type createdApp struct {
+	Object, ID, WorkspaceID, Name, KeyHint, Key string
+	Scopes                                      []string
+}
+
+func createApp(t *testing.T, args ...string) createdApp {
+	t.Helper()
+	stdout := mustRun(t, nil, append([]string{"apps", "create", "--json"}, args...)...)
+	var app createdApp
+	if err := json.Unmarshal([]byte(stdout), &app); err != nil {
+		t.Fatalf("not one JSON object: %v\n%s", err, stdout)
+	}
+	return app
+}
+
+func TestAppsCreateAsJSONHasEveryFieldOfTheApp(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, func(t *testing.T, store ...string) {
+		stdout := mustRun(t, nil, append([]string{"apps", "create", "--json", "--name", "Importer"}, store...)...)
+		var app map[string]any
+		if err := json.Unmarshal([]byte(stdout), &app); err != nil {
+			t.Fatalf("not one JSON object: %v\n%s", err, stdout)
+		}
+		for _, field := range []string{
+			"key", "object", "id", "workspaceId", "name", "description", "keyHint", "scopes", "siteIds", "createdAt", "lastUsedAt", "expiresAt",
+		} {
+			if _, ok := app[field]; !ok {
+				t.Errorf("no %s in %s", field, stdout)
+			}
+		}
+		if app["object"] != "app" || app["name"] != "Importer" {
+			t.Errorf("got %s", stdout)
+		}
+		if key, _ := app["key"].(string); !strings.HasSuffix(key, app["keyHint"].(string)) {
+			t.Errorf("key %s has the hint %s", key, app["keyHint"])
+		}
+	})
+}
+
+func TestAppsCreateWithoutAServer(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, func(t *testing.T, store ...string) {
+		plain := mustRun(t, nil, append([]string{"apps", "create", "--name", "Importer"}, store...)...)
+		key, workspace := found(t, printedKey, plain), found(t, printedWorkspace, plain)
+
+		server := serve(t, nil, store...)
+		if id := server.must(t, 200, key, "GET", "/v2/workspace", "").field(t, "id"); id != workspace {
+			t.Errorf("the key is of workspace %s, printed was %s", id, workspace)
+		}
+	})
+}
+
+func TestAppsCreateBesideARunningServer(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, func(t *testing.T, store ...string) {
+		server := serve(t, nil, store...)
+		workspace := found(t, printedWorkspace, server.stdout.String())
+
+		plain := mustRun(t, nil, append([]string{"apps", "create", "--name", "Importer"}, store...)...)
+		if got := found(t, printedWorkspace, plain); got != workspace {
+			t.Errorf("made in workspace %s, want the only one, %s", got, workspace)
+		}
+		server.must(t, 200, found(t, printedKey, plain), "GET", "/v2/sites", "")
+	})
+}
+
+func TestAppsCreateInANamedOrNewWorkspace(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, func(t *testing.T, store ...string) {
+		server := serve(t, nil, store...)
+		siteID, _ := server.newSite(t, server.key(t))
+
+		agency := createApp(t, append(store, "--name", "Agency", "--new-workspace", "Second customer")...)
+		second := server.must(t, 200, agency.Key, "GET", "/v2/workspace", "")
+		if second.field(t, "id") != agency.WorkspaceID || second.field(t, "name") != "Second customer" {
+			t.Errorf("got %s, want workspace %s", second.body, agency.WorkspaceID)
+		}
+		server.must(t, 403, agency.Key, "GET", "/v2/sites/"+siteID, "")
+
+		partner := createApp(t, append(store, "--name", "Partner", "--workspace", agency.WorkspaceID)...)
+		if partner.WorkspaceID != agency.WorkspaceID {
+			t.Errorf("made in workspace %s, want %s", partner.WorkspaceID, agency.WorkspaceID)
+		}
+
+		// With two workspaces there is no telling which one is meant.
+		stderr := refused(t, 1, nil, append([]string{"apps", "create", "--name", "Whose"}, store...)...)
+		if !strings.Contains(stderr, "--workspace") {
+			t.Errorf("the message does not say what to do: %s", stderr)
+		}
+	})
+}
+
+func TestAppsCreateWithScopes(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, func(t *testing.T, store ...string) {
+		server := serve(t, nil, store...)
+		tests := map[string]struct{ list, create, metrics int }{
+			"read":                     {200, 403, 403},
+			"read,write":               {200, 201, 403},
+			"admin":                    {403, 403, 200},
+			"read,write,publish,admin": {200, 201, 200},
+		}
+		for scopes, want := range tests {
+			app := createApp(t, append(store, "--name", "App", "--scopes", scopes)...)
+			if got := strings.Join(app.Scopes, ","); got != scopes {
+				t.Errorf("asked for %s, made with %s", scopes, got)
+			}
+			server.must(t, want.list, app.Key, "GET", "/v2/sites", "")
+			server.must(t, want.create, app.Key, "POST", "/v2/sites", `{"name":"Shop"}`)
+			server.must(t, want.metrics, app.Key, "GET", "/metrics", "")
+		}
+	})
+}
+
+func TestAppsListShowsEveryAppAndNoKey(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, func(t *testing.T, store ...string) {
+		first := createApp(t, append(store, "--name", "Importer")...)
+		second := createApp(t, append(store, "--name", "Agency", "--new-workspace", "Second", "--scopes", "read")...)
+
+		list := mustRun(t, nil, append([]string{"apps", "list"}, store...)...)
+		for _, word := range []string{
+			first.ID, first.WorkspaceID, "Importer", first.KeyHint, second.ID, second.WorkspaceID, "Agency", second.KeyHint,
+		} {
+			if !strings.Contains(list, word) {
+				t.Errorf("no %s in\n%s", word, list)
+			}
+		}
+		if strings.Contains(list, "sk_") {
+			t.Errorf("a key is listed:\n%s", list)
+		}
+	})
+}
+
+func TestAppsRevokeTurnsARunningServerAgainstTheKey(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, func(t *testing.T, store ...string) {
+		server := serve(t, nil, store...)
+		app := createApp(t, append(store, "--name", "Importer")...)
+		server.must(t, 200, app.Key, "GET", "/v2/sites", "")
+
+		mustRun(t, nil, append([]string{"apps", "revoke", app.ID}, store...)...)
+		server.must(t, 401, app.Key, "GET", "/v2/sites", "")
+		server.must(t, 200, server.key(t), "GET", "/v2/sites", "")
+
+		if list := mustRun(t, nil, append([]string{"apps", "list"}, store...)...); strings.Contains(list, app.ID) {
+			t.Errorf("a revoked app is listed:\n%s", list)
+		}
+		refused(t, 1, nil, append([]string{"apps", "revoke", app.ID}, store...)...)
+	})
+}
+
+func TestBadAppsCommandsAreRefused(t *testing.T) {
+	t.Parallel()
+	const unknown = "01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b"
+	tests := map[string]struct {
+		code int
+		args []string
+		says string
+	}{
+		"no name":             {2, []string{"create"}, "--name"},
+		"blank name":          {1, []string{"create", "--name", " "}, "name"},
+		"unknown scope":       {1, []string{"create", "--name", "App", "--scopes", "read,everything"}, "scopes"},
+		"workspace no id":     {1, []string{"create", "--name", "App", "--workspace", "mine"}, "--workspace"},
+		"unknown workspace":   {1, []string{"create", "--name", "App", "--workspace", unknown}, "Workspace not found"},
+		"blank new workspace": {1, []string{"create", "--name", "App", "--new-workspace", " "}, "workspace"},
+		"both workspaces":     {2, []string{"create", "--name", "App", "--workspace", unknown, "--new-workspace", "New"}, "--new-workspace"},
+		"revoke nothing":      {2, []string{"revoke"}, "<id>"},
+		"revoke no id":        {1, []string{"revoke", "importer"}, "importer"},
+		"revoke unknown":      {1, []string{"revoke", unknown}, "not found"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			stderr := refused(t, test.code, nil, append([]string{"apps"}, test.args...)...)
+			if !strings.Contains(stderr, test.says) {
+				t.Errorf("the message does not say %q: %s", test.says, stderr)
+			}
+		})
+	}
+}

@@ -1,0 +1,289 @@
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"galley/internal/pgtest"
+)
+
+func TestHealthAndReadinessNeedNoKey(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, func(t *testing.T, store ...string) {
+		server := serve(t, nil, store...)
+		for _, address := range []string{"/healthz", "/readyz", "/openapi.json", "/docs"} {
+			server.must(t, 200, "", "GET", address, "")
+		}
+	})
+}
+
+func TestDatabaseThatGoesAwayAndComesBack(t *testing.T) {
+	t.Parallel()
+	database := newProxy(t, pgtest.URL(t))
+	server := serve(t, nil, "--database-url", database.url)
+	key := server.key(t)
+	server.must(t, 200, "", "GET", "/readyz", "")
+	readInParallel(t, server, key, 200)
+
+	database.cut()
+	// The connections in the pool are dead, and the answer says no more.
+	readInParallel(t, server, key, 503)
+	checkUnavailable(t, server, key)
+
+	database.open(t)
+	eventually(t, "the server is ready again", func() bool { return server.send(t, "", "GET", "/readyz", "").status == 200 })
+	server.must(t, 200, key, "GET", "/v2/sites", "")
+}
+
+// A database that takes connections and never answers must not make the checks
+// hang as well.
+func TestDatabaseThatStalls(t *testing.T) {
+	t.Parallel()
+	database := newProxy(t, pgtest.URL(t))
+	server := serve(t, nil, "--database-url", database.url)
+	server.must(t, 200, "", "GET", "/readyz", "")
+
+	database.stalled.Store(true)
+	start := time.Now()
+	server.must(t, 503, "", "GET", "/readyz", "")
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("/readyz took %s", took)
+	}
+	refused(t, 1, nil, "healthcheck", "--addr", server.address())
+
+	database.stalled.Store(false)
+	eventually(t, "the server is ready again", func() bool { return server.send(t, "", "GET", "/readyz", "").status == 200 })
+}
+
+// readInParallel keeps several of the pool's connections busy.
+func readInParallel(t *testing.T, server *process, key string, want int) {
+	t.Helper()
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			if r, err := server.try(key, "GET", "/v2/sites", ""); err != nil || r.status != want {
+				t.Errorf("got %d %s %v, want %d", r.status, r.body, err, want)
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestDatabaseThatIsDropped(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	server := serve(t, nil, "--database-url", url)
+	key := server.key(t)
+	name := regexp.MustCompile(`/(\w+)\?`).FindStringSubmatch(url)[1]
+	out, err := exec.Command("psql", strings.Replace(url, name, "postgres", 1), "-c", "drop database "+name+" with (force)").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	checkUnavailable(t, server, key)
+}
+
+func checkUnavailable(t *testing.T, server *process, key string) {
+	t.Helper()
+	server.must(t, 200, "", "GET", "/healthz", "")
+	for _, r := range []reply{
+		server.must(t, 503, "", "GET", "/readyz", ""),
+		server.must(t, 503, key, "GET", "/v2/sites", ""),
+		server.must(t, 503, key, "POST", "/v2/sites", `{"name":"Shop"}`),
+	} {
+		if r.header.Get("Retry-After") == "" {
+			t.Errorf("no Retry-After with %s", r.body)
+		}
+	}
+	if code := server.send(t, key, "GET", "/v2/sites", "").field(t, "code"); code != "unavailable" {
+		t.Errorf("code %s, want unavailable", code)
+	}
+	refused(t, 1, nil, "healthcheck", "--addr", server.address())
+}
+
+func TestHealthcheckCommand(t *testing.T) {
+	t.Parallel()
+	server := serve(t, nil)
+	_, port, err := net.SplitHostPort(server.address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The address that a server in a container is told to listen on has to do.
+	for _, addr := range []string{server.address(), "localhost:" + port, "0.0.0.0:" + port, ":" + port} {
+		mustRun(t, nil, "healthcheck", "--addr", addr)
+		mustRun(t, []string{"GALLEY_ADDR=" + addr}, "healthcheck")
+	}
+
+	server.stop(t)
+	stderr := refused(t, 1, nil, "healthcheck", "--addr", server.address())
+	if !strings.Contains(stderr, server.address()) {
+		t.Errorf("the message does not name the address: %s", stderr)
+	}
+}
+
+func TestHealthcheckOfAServerOnEveryIPv6Address(t *testing.T) {
+	t.Parallel()
+	server := serveOn(t, nil, "--addr", "[::]:0")
+	mustRun(t, nil, "healthcheck", "--addr", server.address())
+}
+
+func TestVersionCommand(t *testing.T) {
+	t.Parallel()
+	if out := mustRun(t, nil, "version"); !regexp.MustCompile(`^galley 0\.1\.0( \(\w+\))?\n$`).MatchString(out) {
+		t.Errorf("got %q", out)
+	}
+}
+
+func TestOpenapiCommandPrintsWhatTheServerServes(t *testing.T) {
+	t.Parallel()
+	server := serve(t, nil)
+	printed := mustRun(t, nil, "openapi")
+	if served := server.must(t, 200, "", "GET", "/openapi.json", "").body; strings.TrimSpace(served) != strings.TrimSpace(printed) {
+		t.Error("the two documents differ")
+	}
+	if !json.Valid([]byte(printed)) {
+		t.Error("the document is not JSON")
+	}
+}
+
+func TestMigrateCommand(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, func(t *testing.T, store ...string) {
+		migrate := append([]string{"migrate"}, store...)
+		if out := mustRun(t, nil, migrate...); !strings.Contains(out, "Applied schema version 1.") {
+			t.Errorf("the first run says %s", out)
+		}
+		if out := mustRun(t, nil, migrate...); !strings.Contains(out, "up to date") {
+			t.Errorf("the second run says %s", out)
+		}
+		// An empty schema is not a first start.
+		server := serve(t, nil, store...)
+		server.must(t, 200, server.key(t), "GET", "/v2/workspace", "")
+	})
+}
+
+func TestOperatorsAddressesNeedAnAdminKey(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	server := serve(t, nil, "--data", data)
+	admin := server.key(t)
+	reader := createApp(t, "--data", data, "--name", "Reader", "--scopes", "read,write,publish").Key
+	_, siteKey := server.newSite(t, admin)
+
+	for _, address := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/goroutine?debug=2"} {
+		for name, test := range map[string]struct {
+			key    string
+			status int
+		}{
+			"no key": {"", 401}, "wrong key": {swapLast(admin), 401}, "no admin": {reader, 403}, "Site key": {siteKey, 403}, "admin": {admin, 200},
+		} {
+			if r := server.send(t, test.key, "GET", address, ""); r.status != test.status {
+				t.Errorf("%s with %s: %d, want %d\n%s", address, name, r.status, test.status, r.body)
+			}
+		}
+	}
+}
+
+// The command line may hold a password, and an app's admin is not the operator.
+func TestProfilesDoNotShowTheCommandLine(t *testing.T) {
+	t.Parallel()
+	url := strings.Replace(pgtest.URL(t), "postgres@", "postgres:hunter2@", 1)
+	server := serve(t, nil, "--database-url", url)
+	if r := server.send(t, server.key(t), "GET", "/debug/pprof/cmdline", ""); strings.Contains(r.body, "hunter2") {
+		t.Errorf("/debug/pprof/cmdline shows the database's password: %q", r.body)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		store []string
+		pools []string
+	}{
+		"sqlite":   {[]string{"--data", t.TempDir()}, []string{"read", "write"}},
+		"postgres": {[]string{"--database-url", pgtest.URL(t)}, []string{"main"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, nil, test.store...)
+			key := server.key(t)
+			siteID, _ := server.newSite(t, key)
+			for _, pathname := range []string{"/one", "/two"} {
+				server.must(t, 201, key, "POST", "/v6/pages", fmt.Sprintf(`{"siteId":%q,"pathname":%q}`, siteID, pathname))
+				server.must(t, 200, key, "GET", "/v6/pages"+pathname+"?siteId="+siteID, "")
+			}
+			server.must(t, 404, key, "GET", "/made/up/address", "")
+
+			want := []string{
+				`galley_http_requests_total{method="GET",route="/v6/pages/{pageIdOrPathname}",status="200"} 2`,
+				`galley_http_requests_total{method="POST",route="/v6/pages",status="201"} 2`,
+				`galley_http_requests_total{method="GET",route="unmatched",status="404"} 1`,
+				`galley_http_request_duration_seconds_count{method="GET",route="/v6/pages/{pageIdOrPathname}"} 2`,
+				`galley_store_duration_seconds_count{use="tx"}`, `galley_store_duration_seconds_count{use="view"}`,
+				"go_goroutines ", "process_resident_memory_bytes ",
+			}
+			for _, pool := range test.pools {
+				want = append(want, `go_sql_open_connections{db_name="`+pool+`"}`)
+			}
+			metrics := server.must(t, 200, key, "GET", "/metrics", "").body
+			for _, line := range want {
+				if !strings.Contains(metrics, "\n"+line) {
+					t.Errorf("no %s in\n%s", line, galleyLines(metrics))
+				}
+			}
+			for _, never := range []string{siteID, "/one", "/made/up"} {
+				if strings.Contains(metrics, never) {
+					t.Errorf("%s made up a metric", never)
+				}
+			}
+		})
+	}
+}
+
+func galleyLines(metrics string) string {
+	var b strings.Builder
+	for line := range strings.Lines(metrics) {
+		if strings.HasPrefix(line, "galley_") && !strings.Contains(line, "_bucket") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+const maxIdleMemory = 40 << 20
+
+func TestIdleMemory(t *testing.T) {
+	t.Parallel()
+	server := serve(t, nil)
+	key := server.key(t)
+	siteID, _ := server.newSite(t, key)
+	for n := range 5 {
+		server.must(t, 201, key, "POST", "/v6/pages", fmt.Sprintf(`{"siteId":%q,"pathname":"/page%d"}`, siteID, n))
+		server.must(t, 200, key, "GET", "/v6/pages?siteId="+siteID, "")
+	}
+	server.must(t, 200, "", "GET", "/readyz", "")
+	http.DefaultClient.CloseIdleConnections()
+	time.Sleep(2 * time.Second)
+
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", server.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kilobytes, err := strconv.Atoi(found(t, regexp.MustCompile(`(?m)^VmRSS:\s+(\d+) kB$`), string(status)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("idle memory: %.1f MB", float64(kilobytes)/1024)
+	if kilobytes<<10 > maxIdleMemory {
+		t.Errorf("more than %d MB", maxIdleMemory>>20)
+	}
+}

@@ -1,0 +1,122 @@
+package main_test
+
+import (
+	"database/sql"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	_ "modernc.org/sqlite" // reaches into the store as no galley would
+)
+
+// stackTrace is what a person at a terminal should never see.
+var stackTrace = regexp.MustCompile(`goroutine \d+|panic:|\.go:\d+|runtime error`)
+
+// refused runs a command that has to end with a code and a message of its own
+// on stderr, and returns the message.
+func refused(t *testing.T, want int, env []string, args ...string) string {
+	t.Helper()
+	code, stdout, stderr := run(t, env, args...)
+	if code != want {
+		t.Errorf("galley %v: exit code %d, want %d\n%s%s", args, code, want, stdout, stderr)
+	}
+	if !strings.HasPrefix(stderr, "galley: ") {
+		t.Errorf("galley %v: the message does not say who speaks: %q", args, stderr)
+	}
+	if stackTrace.MatchString(stderr) || strings.Count(stderr, "\n") > 5 {
+		t.Errorf("galley %v: more than a message:\n%s", args, stderr)
+	}
+	if strings.Contains(stdout, "listens on") {
+		t.Errorf("galley %v says that it listens:\n%s", args, stdout)
+	}
+	return stderr
+}
+
+func TestStartIsRefusedClearly(t *testing.T) {
+	t.Parallel()
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = busy.Close() }()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	notADatabase := t.TempDir()
+	if err := os.WriteFile(filepath.Join(notADatabase, "galley.db"), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	tests := map[string]struct {
+		args []string
+		says []string
+	}{
+		"port in use":              {[]string{"--addr", busy.Addr().String()}, []string{busy.Addr().String(), "in use", "--addr"}},
+		"address without port":     {[]string{"--addr", "localhost"}, []string{"localhost", "port"}},
+		"data folder under a file": {[]string{"--data", filepath.Join(file, "data")}, []string{"data folder"}},
+		"data folder is a file":    {[]string{"--data", file}, []string{"data folder"}},
+		"file is no database":      {[]string{"--data", notADatabase}, []string{"not a database"}},
+		"database does not answer": {[]string{"--database-url", "postgres://u:hunter2@127.0.0.1:1/x"}, []string{"database", "--database-url"}},
+		"database URL is bad":      {[]string{"--database-url", "postgres://u:hunter2@127.0.0.1:port/x"}, []string{"database URL", "postgres://"}},
+		"another database":         {[]string{"--database-url", "mysql://u:hunter2@127.0.0.1/x"}, []string{"database URL", "postgres://"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			stderr := refused(t, 1, nil, append([]string{"serve", "--addr", "127.0.0.1:0"}, test.args...)...)
+			for _, word := range test.says {
+				if !strings.Contains(stderr, word) {
+					t.Errorf("the message does not say %q: %s", word, stderr)
+				}
+			}
+			if strings.Contains(stderr, "hunter2") {
+				t.Errorf("the message has the password: %s", stderr)
+			}
+		})
+	}
+}
+
+func TestStoreOfANewerProgramIsRefusedByEveryCommand(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	mustRun(t, nil, "migrate", "--data", data)
+	sqlite(t, data, `insert into goose_db_version (version_id, is_applied) values (99999, 1)`)
+
+	for _, command := range [][]string{
+		{"serve", "--addr", "127.0.0.1:0"}, {"migrate"}, {"apps", "create", "--name", "Importer"}, {"apps", "list"},
+	} {
+		stderr := refused(t, 1, nil, append(command, "--data", data)...)
+		for _, word := range []string{"99999", "newer"} {
+			if !strings.Contains(stderr, word) {
+				t.Errorf("galley %v does not say %q: %s", command, word, stderr)
+			}
+		}
+	}
+}
+
+// sqlite runs a statement on the database of a data folder.
+func sqlite(t *testing.T, data, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(data, "galley.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if _, err := db.Exec(statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A second server on a port must leave the first one's store alone.
+func TestServerThatCannotListenMakesNoStore(t *testing.T) {
+	t.Parallel()
+	first := serve(t, nil)
+	data := filepath.Join(t.TempDir(), "data")
+	refused(t, 1, nil, "serve", "--addr", first.address(), "--data", data)
+	if _, err := os.Stat(data); !os.IsNotExist(err) {
+		t.Errorf("the data folder was made (%v)", err)
+	}
+}

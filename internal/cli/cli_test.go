@@ -1,0 +1,120 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"galley/internal/cli"
+)
+
+// The settings of whoever runs the tests must not decide them.
+func TestMain(m *testing.M) {
+	for _, entry := range os.Environ() {
+		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "GALLEY_") {
+			_ = os.Unsetenv(name)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	code = cli.Run(t.Context(), args, &out, &errOut)
+	return code, out.String(), errOut.String()
+}
+
+func TestExitCodesTellMisuseFromFailure(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		args []string
+		code int
+	}{
+		"nothing asked":      {nil, 0},
+		"help":               {[]string{"--help"}, 0},
+		"help of a command":  {[]string{"serve", "--help"}, 0},
+		"version":            {[]string{"version"}, 0},
+		"unknown command":    {[]string{"sereve"}, 2},
+		"unknown flag":       {[]string{"version", "--loud"}, 2},
+		"unexpected word":    {[]string{"version", "now"}, 2},
+		"group alone":        {[]string{"apps"}, 2},
+		"flag without value": {[]string{"serve", "--addr"}, 2},
+		"folder is a file":   {[]string{"migrate", "--data", file}, 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := run(t, test.args...)
+			if code != test.code {
+				t.Errorf("exit code %d, want %d\n%s%s", code, test.code, stdout, stderr)
+			}
+			// Programs read stdout, people are spoken to on stderr.
+			if code == 0 && (stdout == "" || stderr != "") || code != 0 && (stdout != "" || !strings.HasPrefix(stderr, "galley: ")) {
+				t.Errorf("stdout %q, stderr %q", stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestKeygenPrintsADifferentKeyEachTime(t *testing.T) {
+	_, first, _ := run(t, "keygen")
+	_, second, _ := run(t, "keygen")
+	if first == second || !strings.HasPrefix(first, "sk_") || strings.Count(first, "\n") != 1 {
+		t.Errorf("got %q and %q", first, second)
+	}
+}
+
+func TestHealthcheckAsksForReadiness(t *testing.T) {
+	for status, want := range map[int]int{200: 0, 503: 1, 404: 1, 500: 1} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/readyz" {
+				t.Errorf("asked for %s", r.URL.Path)
+			}
+			w.WriteHeader(status)
+		}))
+		code, _, stderr := run(t, "healthcheck", "--addr", strings.TrimPrefix(server.URL, "http://"))
+		server.Close()
+		if code != want {
+			t.Errorf("status %d: exit code %d, want %d\n%s", status, code, want, stderr)
+		}
+	}
+}
+
+func TestHealthcheckGivesUpWithItsContext(t *testing.T) {
+	hang := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
+	defer server.Close()
+	defer close(hang)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errOut bytes.Buffer
+	if code := cli.Run(ctx, []string{"healthcheck", "--addr", strings.TrimPrefix(server.URL, "http://")}, &out, &errOut); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestMigrateTwice(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "made", "on", "the", "way")
+	for _, says := range []string{"Applied schema version", "up to date"} {
+		code, stdout, stderr := run(t, "migrate", "--data", data)
+		if code != 0 || !strings.Contains(stdout, says) {
+			t.Errorf("exit code %d, %q is not in %q\n%s", code, says, stdout, stderr)
+		}
+	}
+	// What is kept is nobody else's business.
+	info, err := os.Stat(filepath.Join(data, "galley.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("the database has mode %v", info.Mode())
+	}
+}

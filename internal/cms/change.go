@@ -1,0 +1,220 @@
+package cms
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+)
+
+// ChangeKind says what a publish does to a page in one locale.
+type ChangeKind string
+
+// The kinds, in the order in which they are looked for: the first that applies
+// is told.
+const (
+	ChangeDeleted      ChangeKind = "deleted"
+	ChangeCreated      ChangeKind = "created"
+	ChangePathChanged  ChangeKind = "pathChanged"
+	ChangeTakenOffline ChangeKind = "takenOffline"
+	ChangeTakenOnline  ChangeKind = "takenOnline"
+	ChangeUpdated      ChangeKind = "updated"
+)
+
+// ChangeKinds lists the values there are.
+var ChangeKinds = []ChangeKind{
+	ChangeDeleted, ChangeCreated, ChangePathChanged, ChangeTakenOffline, ChangeTakenOnline, ChangeUpdated,
+}
+
+// Change is what a publish does to a page's default values, or to what one
+// other locale overrides.
+type Change struct {
+	PageID           ID
+	LocaleID         ID // NoID: the default values
+	Kind             ChangeKind
+	Pathname         string
+	PreviousPathname *string
+	Fields           []FieldChange
+}
+
+// FieldChange is a stored value that differs. Nil is null, or no value.
+type FieldChange struct {
+	Field    string
+	From, To any
+}
+
+// ID names a change. It is made from the page's id and the locale's, so that it
+// is the same in every list and leads back to both.
+func (c Change) ID() ID { return mixIDs(c.PageID, c.LocaleID) }
+
+// mixIDs folds the random part of one id into that of another; doing it again
+// undoes it.
+func mixIDs(id, other ID) ID {
+	const notVariant = 1<<62 - 1
+	low := binary.BigEndian.Uint64(id[8:]) ^ (binary.BigEndian.Uint64(other[8:]) & notVariant)
+	binary.BigEndian.PutUint64(id[8:], low)
+	return id
+}
+
+// ChangePlaces are the places in a list of changes that an id may stand for:
+// one for each locale that the change could be about.
+func ChangePlaces(id ID, locales Locales) []ChangePlace {
+	places := []ChangePlace{{PageID: id}}
+	for _, l := range locales {
+		places = append(places, ChangePlace{mixIDs(id, l.ID), l.ID})
+	}
+	return places
+}
+
+// ChangePlace is where a change stands in a list: by page, the default values
+// first.
+type ChangePlace struct{ PageID, LocaleID ID }
+
+// Compare orders two places.
+func (p ChangePlace) Compare(o ChangePlace) int {
+	if order := CompareIDs(p.PageID, o.PageID); order != 0 {
+		return order
+	}
+	return CompareIDs(p.LocaleID, o.LocaleID)
+}
+
+// Changes are what turns one state of a page's live version into another. Nil
+// is a page that is not live. Locales that are hidden have none.
+func Changes(before, after *Page, locales Locales) []Change {
+	var changes []Change
+	note := func(id ID, from, to *Localization) {
+		if c, ok := change(before, after, id, from, to); ok {
+			changes = append(changes, c)
+		}
+	}
+	note(NoID, defaults(before), defaults(after))
+	for _, id := range localizedIn(before, after) {
+		if l, ok := locales.ByID(id); ok && l.DeletedAt == nil {
+			note(id, overrides(before, id), overrides(after, id))
+		}
+	}
+	return changes
+}
+
+// localizedIn are the locales that either state of a page overrides something
+// in, by id.
+func localizedIn(pages ...*Page) []ID {
+	ids := map[ID]bool{}
+	for _, p := range pages {
+		if p != nil {
+			for id := range p.Localizations {
+				ids[id] = true
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Keys(ids), CompareIDs)
+}
+
+func defaults(p *Page) *Localization {
+	if p == nil {
+		return nil
+	}
+	return &Localization{AllFields, p.Values}
+}
+
+func overrides(p *Page, localeID ID) *Localization {
+	if p == nil {
+		return nil
+	}
+	if l, ok := p.Localizations[localeID]; ok {
+		return &l
+	}
+	return nil
+}
+
+func change(before, after *Page, localeID ID, from, to *Localization) (Change, bool) {
+	fields := fieldChanges(from, to)
+	if was, is := nameOf(before), nameOf(after); localeID == NoID && was != is {
+		fields = append([]FieldChange{{"name", was, is}}, fields...)
+	}
+	c := Change{LocaleID: localeID, Fields: fields}
+	switch {
+	case after == nil && from != nil:
+		c.PageID, c.Kind, c.Pathname = before.ID, ChangeDeleted, from.Pathname
+		return c, true
+	case before == nil && to != nil:
+		c.PageID, c.Kind, c.Pathname = after.ID, ChangeCreated, to.Pathname
+		return c, true
+	case before == nil || after == nil || len(fields) == 0:
+		return c, false
+	}
+	was, is := before.In(localeID).Values, after.In(localeID).Values
+	c.PageID, c.Pathname = after.ID, is.Pathname
+	if was.Pathname != is.Pathname {
+		c.PreviousPathname = &was.Pathname
+	}
+	switch {
+	case was.Pathname != is.Pathname && changedField(fields, "pathname"):
+		c.Kind = ChangePathChanged
+	case was.IsOnline && !is.IsOnline && changedField(fields, "isOnline"):
+		c.Kind = ChangeTakenOffline
+	case !was.IsOnline && is.IsOnline && changedField(fields, "isOnline"):
+		c.Kind = ChangeTakenOnline
+	default:
+		c.Kind = ChangeUpdated
+	}
+	return c, true
+}
+
+func nameOf(p *Page) any {
+	if p == nil {
+		return nil
+	}
+	return deref(p.Name)
+}
+
+func changedField(fields []FieldChange, name string) bool {
+	return slices.ContainsFunc(fields, func(f FieldChange) bool { return f.Field == name })
+}
+
+// fieldChanges are the stored values that differ: those that a locale
+// overrides, or all of the default ones.
+func fieldChanges(from, to *Localization) []FieldChange {
+	var changes []FieldChange
+	for _, f := range fieldNames {
+		was, is := f.of(from), f.of(to)
+		hadOwn, hasOwn := from != nil && from.Own.Has(f.field), to != nil && to.Own.Has(f.field)
+		if was != is || (hadOwn != hasOwn && from != nil && to != nil) {
+			changes = append(changes, FieldChange{f.name, was, is})
+		}
+	}
+	return changes
+}
+
+type namedField struct {
+	name  string
+	field FieldSet
+	value func(Values) any
+}
+
+// of is the value that a localization has of its own, or nil.
+func (f namedField) of(l *Localization) any {
+	if l == nil || !l.Own.Has(f.field) {
+		return nil
+	}
+	return f.value(l.Values)
+}
+
+// fieldNames are the fields as requests spell them, with their values.
+var fieldNames = []namedField{
+	{"pathname", FieldPathname, func(v Values) any { return v.Pathname }},
+	{"title", FieldTitle, func(v Values) any { return deref(v.Title) }},
+	{"description", FieldDescription, func(v Values) any { return deref(v.Description) }},
+	{"canonicalUrl", FieldCanonicalURL, func(v Values) any { return deref(v.CanonicalURL) }},
+	{"socialImageUrl", FieldSocialImageURL, func(v Values) any { return deref(v.SocialImageURL) }},
+	{"sitemapPriority", FieldSitemapPriority, func(v Values) any { return deref(v.SitemapPriority) }},
+	{"sitemapFrequency", FieldSitemapFrequency, func(v Values) any { return deref(v.SitemapFrequency) }},
+	{"isOnline", FieldIsOnline, func(v Values) any { return v.IsOnline }},
+	{"excludedFromSearchEngines", FieldExcluded, func(v Values) any { return deref(v.ExcludedFromSearchEngines) }},
+}
+
+func deref[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return *p
+}

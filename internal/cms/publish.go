@@ -1,0 +1,193 @@
+package cms
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// PublishStatus is where a publish stands.
+type PublishStatus string
+
+// A publish is scheduled until its time comes, or at once published. A
+// scheduled one may be canceled, or fail.
+const (
+	StatusScheduled PublishStatus = "scheduled"
+	StatusPublished PublishStatus = "published"
+	StatusCanceled  PublishStatus = "canceled"
+	StatusFailed    PublishStatus = "failed"
+)
+
+// PublishStatuses lists the values there are.
+var PublishStatuses = []PublishStatus{StatusScheduled, StatusPublished, StatusCanceled, StatusFailed}
+
+// Publish is one step of a site's live version, or one that is to come.
+type Publish struct {
+	ID           ID
+	SiteID       ID
+	Seq          int64 // its place among the site's published ones, from 1; 0 before that
+	Name         *string
+	Status       PublishStatus
+	PublishAt    *time.Time
+	PublishedAt  *time.Time
+	ChangeCount  int
+	PreviousID   *ID
+	RestoredFrom *ID
+	Reason       *string
+	CreatedAt    time.Time
+	CreatedBy    ID
+	// Select and Confirm are kept for when a scheduled one runs.
+	Select  Selection
+	Confirm bool
+}
+
+// Selection is what of the draft is published. Nil is all.
+type Selection struct {
+	PageIDs []ID
+	Locales []ID // NoID: the default values
+}
+
+// Has tells whether a page's values in a locale are selected. NoID is the
+// default locale.
+func (s Selection) Has(localeID ID) bool {
+	return s.Locales == nil || slices.Contains(s.Locales, localeID)
+}
+
+// PublishRequest asks for a publish.
+type PublishRequest struct {
+	PageIDs   Opt[[]ID]
+	Locales   Opt[[]string]
+	Plan      Opt[string]
+	Name      Opt[*string]
+	PublishAt Opt[*time.Time]
+	Confirm   Opt[bool]
+}
+
+// MaxPublishPages is the largest number of pages that a publish can name.
+const MaxPublishPages = 1000
+
+// Clean normalizes the values and notes what is wrong with them.
+func (r *PublishRequest) Clean(p *Problems, now time.Time) {
+	check(p, "pageIds", r.PageIDs, func(ids []ID) error {
+		if ids != nil && (len(ids) == 0 || len(ids) > MaxPublishPages) {
+			return errors.New("must name 1 to 1,000 pages")
+		}
+		return nil
+	})
+	check(p, "locales", r.Locales, func(codes []string) error {
+		if codes != nil && len(codes) == 0 {
+			return errors.New("must name at least one locale")
+		}
+		for _, c := range codes {
+			if _, ok := ParseID(c); !ok && !LocaleCodeForm(c) {
+				return errors.New("must be locale codes or ids")
+			}
+		}
+		return nil
+	})
+	check(p, "name", r.Name, func(s *string) error {
+		if s == nil {
+			return nil
+		}
+		return checkName(*s)
+	})
+	check(p, "publishAt", r.PublishAt, func(t *time.Time) error {
+		if t != nil && !t.After(now) {
+			return errors.New("must be in the future")
+		}
+		return nil
+	})
+}
+
+// PublishPage is the rule of publishing: what a page's live version becomes
+// when the selected values of its draft go live. Nil is a page that is not
+// live. What is hidden stays as it was.
+func PublishPage(draft, live *Page, selected Selection, locales Locales) *Page {
+	next := live
+	if selected.Has(NoID) {
+		switch {
+		case draft == nil || draft.DeletedAt != nil:
+			return nil
+		case live == nil:
+			next = new(draft.live())
+			next.Localizations = map[ID]Localization{}
+		default:
+			next = new(draft.live())
+			next.Localizations = live.Clone().Localizations
+		}
+	} else if live != nil {
+		next = new(live.Clone())
+	}
+	if next == nil {
+		return nil
+	}
+	if draft != nil && draft.DeletedAt == nil {
+		for _, l := range locales {
+			if l.DeletedAt != nil || !selected.Has(l.ID) {
+				continue
+			}
+			if own, ok := draft.Localizations[l.ID]; ok {
+				next.Localizations[l.ID] = own
+			} else {
+				delete(next.Localizations, l.ID)
+			}
+		}
+		next.UpdatedAt = draft.UpdatedAt
+	}
+	next.inherit()
+	return next
+}
+
+// live is a page as the live version holds it.
+func (p Page) live() Page {
+	p = p.Clone()
+	p.Version, p.DeletedAt = Live, nil
+	return p
+}
+
+// DiscardPage is the rule of discarding: the draft becomes what is live, but
+// for what is hidden.
+func DiscardPage(draft, live Page, locales Locales) Page {
+	next := live.Clone()
+	next.Version = Draft
+	for id, l := range draft.Localizations {
+		if locale, ok := locales.ByID(id); ok && locale.DeletedAt != nil {
+			next.Localizations[id] = l
+		}
+	}
+	for id := range live.Localizations {
+		locale, ok := locales.ByID(id)
+		if _, own := draft.Localizations[id]; ok && locale.DeletedAt != nil && !own {
+			delete(next.Localizations, id)
+		}
+	}
+	next.inherit()
+	return next
+}
+
+// RestorePage is the rule of restoring: the live version of a page becomes what
+// it was, but for what is hidden. Nil is a page that is or was not live.
+func RestorePage(was, live *Page, locales Locales) *Page {
+	if was == nil {
+		return nil
+	}
+	next := was.live()
+	for _, l := range locales {
+		if l.DeletedAt == nil {
+			continue
+		}
+		delete(next.Localizations, l.ID)
+		if live != nil {
+			if own, ok := live.Localizations[l.ID]; ok {
+				next.Localizations[l.ID] = own
+			}
+		}
+	}
+	next.inherit()
+	return &next
+}
+
+// GoesDark tells whether a publish takes a page that readers see away.
+func GoesDark(before, after *Page) bool {
+	return before != nil && (after == nil || (before.IsOnline && !after.IsOnline))
+}

@@ -1,0 +1,152 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"galley/internal/config"
+	"galley/internal/ratelimit"
+)
+
+// The settings of whoever runs the tests must not decide them.
+func TestMain(m *testing.M) {
+	for _, entry := range os.Environ() {
+		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "GALLEY_") {
+			_ = os.Unsetenv(name)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// parse reads settings the way a command does: from a file's text, with flags
+// over it.
+func parse(t *testing.T, text string, args ...string) (config.Server, error) {
+	t.Helper()
+	var settings config.Server
+	parser, err := kong.New(&settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := config.LoadFile(write(t, text))
+	if err != nil {
+		return settings, err
+	}
+	if err := file.Validate(parser.Model); err != nil {
+		return settings, err
+	}
+	if err := kong.Resolvers(file).Apply(parser); err != nil {
+		t.Fatal(err)
+	}
+	_, err = parser.Parse(args)
+	return settings, err
+}
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "galley.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestFileSetsEveryKindOfSetting(t *testing.T) {
+	got, err := parse(t, `# comments are fine
+addr: 0.0.0.0:80
+data: "/var/lib/galley"
+database-url: postgres://galley@db/galley
+app-rate: 600/60
+site-rate: off
+site-retention: 48h
+log-level: warn
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Addr != "0.0.0.0:80" || got.Data != "/var/lib/galley" || got.DatabaseURL != "postgres://galley@db/galley" {
+		t.Errorf("got %+v", got)
+	}
+	if want := (ratelimit.Rate{Requests: 600, Period: time.Minute}); got.AppRate != want || !got.SiteRate.Off() {
+		t.Errorf("rates %v and %v, want %v and off", got.AppRate, got.SiteRate, want)
+	}
+	if got.SiteRetention != 48*time.Hour || got.LogLevel != "warn" {
+		t.Errorf("got %v and %s", got.SiteRetention, got.LogLevel)
+	}
+}
+
+func TestDefaultsFillWhatTheFileLeavesOut(t *testing.T) {
+	for name, text := range map[string]string{"empty": "", "only a comment": "# nothing\n"} {
+		got, err := parse(t, text)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got.Addr != "127.0.0.1:8080" || got.Data != "./galley-data" || got.DatabaseURL != "" || got.AppRate.Off() || got.SiteRate.Off() || got.AuthRate.Off() {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+}
+
+func TestFlagWinsOverVariableWinsOverFile(t *testing.T) {
+	const file = "addr: file:1\ndata: file\nlog-level: debug\n"
+	t.Setenv("GALLEY_DATA", "variable")
+	t.Setenv("GALLEY_LOG_LEVEL", "warn")
+	got, err := parse(t, file, "--log-level", "error")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Addr != "file:1" || got.Data != "variable" || got.LogLevel != "error" {
+		t.Errorf("addr %s, data %s, log-level %s; want file:1, variable, error", got.Addr, got.Data, got.LogLevel)
+	}
+}
+
+func TestBadFilesAreRefused(t *testing.T) {
+	tests := map[string]struct{ text, says string }{
+		"unknown setting":      {"adr: x\n", "adr"},
+		"every unknown one":    {"zzz: 1\naaa: 2\n", "aaa, zzz"},
+		"upper case":           {"ADDR: x\n", "ADDR"},
+		"the file itself":      {"config: other.yaml\n", "config"},
+		"help":                 {"help: true\n", "help"},
+		"not YAML":             {"addr: [\n", "not YAML"},
+		"a list":               {"- addr\n", "not YAML"},
+		"the same twice":       {"addr: a:1\naddr: b:2\n", "addr"},
+		"list for a value":     {"addr: [a, b]\n", "addr"},
+		"object for a value":   {"addr: {host: a}\n", "addr"},
+		"nothing for a value":  {"addr:\n", "addr"},
+		"bad rate":             {"app-rate: 600\n", "app-rate"},
+		"bad duration":         {"site-retention: soon\n", "site-retention"},
+		"level that is no one": {"log-level: loud\n", "log-level"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := parse(t, test.text)
+			if err == nil || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("got %v, want an error that names %s", err, test.says)
+			}
+		})
+	}
+}
+
+func TestMissingFileIsRefused(t *testing.T) {
+	if _, err := config.LoadFile(filepath.Join(t.TempDir(), "none.yaml")); err == nil || !strings.Contains(err.Error(), "none.yaml") {
+		t.Errorf("got %v, want an error that names the file", err)
+	}
+}
+
+func TestUnknownVariables(t *testing.T) {
+	var settings config.Server
+	parser, err := kong.New(&settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := config.UnknownVariables(parser.Model, []string{
+		"GALLEY_ADDR=x", "GALLEY_ZZZ=1", "GALLEY_ADR=secret", "HOME=/", "MY_GALLEY_ADDR=x", "GALLEY_BOOTSTRAP_KEY=k",
+	})
+	if joined := strings.Join(got, " "); joined != "GALLEY_ADR GALLEY_ZZZ" {
+		t.Errorf("got %q", joined)
+	}
+}

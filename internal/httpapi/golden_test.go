@@ -1,0 +1,262 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"galley/internal/cms"
+	"galley/internal/httpapi"
+	"galley/internal/service"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+const goldenDir = "testdata/golden"
+
+// example is a small site, so that every golden file shows something.
+type example struct {
+	*system
+	site, locale, route, page, app string
+}
+
+func newExample(t *testing.T, s *system) example {
+	t.Helper()
+	made := func(target, body string) string { return s.must(t, 201, "POST", target, body).str(t, "id") }
+	e := example{system: s}
+	e.site = made("/v2/sites", `{"name":"Shop","hostOrigin":"https://www.example.com"}`)
+	e.locale = made("/v2/locales", e.in(`"locale":"pt-BR","domain":"https://www.example.com.br","pathPrefix":"br"`))
+	e.route = made("/v2/routes", e.in(`"pathname":"/checkout"`))
+	made("/v6/pages", e.in(`"pathname":"/"`))
+	e.page = made("/v6/pages", e.in(examplePage))
+	s.must(t, 200, "PATCH", "/v6/pages/"+e.page+"?locale=pt-BR", `{"pathname":"/sobre","title":"Sobre nós"}`)
+	e.app = made("/v2/apps", `{"name":"Importer","description":"Nightly import","scopes":["read","write"],"siteIds":["`+e.site+`"],"expiresAt":"2100-01-31T12:00:00Z"}`)
+	return e
+}
+
+const examplePage = `"pathname":"/about","name":"About","title":"About <us>","description":"Who we are",` +
+	`"canonicalUrl":"https://www.example.com/about","socialImageUrl":"https://www.example.com/about.png",` +
+	`"sitemapPriority":0.5,"sitemapFrequency":"weekly","isOnline":true,"excludedFromSearchEngines":false`
+
+// in is a body with the example's site in it.
+func (e example) in(fields string) string { return `{"siteId":"` + e.site + `",` + fields + `}` }
+
+// golden is the happy path of every endpoint, by its name.
+var golden = map[string]func(t *testing.T, e example) reply{
+	"getWorkspace": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/workspace", "") },
+
+	"listApps": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/apps", "") },
+	"createApp": func(t *testing.T, e example) reply {
+		return e.call(t, "POST", "/v2/apps", `{"name":"Reader","scopes":["read"]}`)
+	},
+	"getApp": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/apps/"+e.app, "") },
+	"updateApp": func(t *testing.T, e example) reply {
+		return e.call(t, "PATCH", "/v2/apps/"+e.app, `{"description":null,"siteIds":null,"expiresAt":null}`)
+	},
+	"deleteApp": func(t *testing.T, e example) reply { return e.call(t, "DELETE", "/v2/apps/"+e.app, "") },
+	"rotateAppKey": func(t *testing.T, e example) reply {
+		return e.call(t, "POST", "/v2/apps/"+e.app+"/rotate", `{"graceSeconds":60}`)
+	},
+
+	"listSites": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/sites", "") },
+	"createSite": func(t *testing.T, e example) reply {
+		return e.call(t, "POST", "/v2/sites", `{"name":"Blog","hostOrigin":null,"defaultLocale":"de","localeManagementMode":"external"}`)
+	},
+	"getSite": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/sites/"+e.site, "") },
+	"updateSite": func(t *testing.T, e example) reply {
+		return e.call(t, "PATCH", "/v2/sites/"+e.site, `{"name":"Store","siteKeyAccess":"live","defaultLocalePathPrefix":""}`)
+	},
+	"deleteSite": func(t *testing.T, e example) reply { return e.call(t, "DELETE", "/v2/sites/"+e.site, "") },
+	"restoreSite": func(t *testing.T, e example) reply {
+		e.must(t, 204, "DELETE", "/v2/sites/"+e.site, "")
+		return e.call(t, "POST", "/v2/sites/"+e.site+"/restore", "")
+	},
+	"duplicateSite": func(t *testing.T, e example) reply {
+		return e.call(t, "POST", "/v2/sites/"+e.site+"/duplicate", `{"name":"Twin"}`)
+	},
+	"rotateSiteKey": func(t *testing.T, e example) reply {
+		return e.call(t, "POST", "/v2/sites/"+e.site+"/rotate-key", "")
+	},
+	"listSitePages": func(t *testing.T, e example) reply {
+		return e.call(t, "GET", "/v2/sites/"+e.site+"/pages?limit=1", "")
+	},
+
+	"listLocales": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/locales?siteId="+e.site, "") },
+	"createLocale": func(t *testing.T, e example) reply {
+		return e.call(t, "POST", "/v2/locales", e.in(`"locale":"fr"`))
+	},
+	"getLocale": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/locales/"+e.locale, "") },
+	"updateLocale": func(t *testing.T, e example) reply {
+		return e.call(t, "PATCH", "/v2/locales/pt-br?siteId="+e.site, `{"locale":"pt","domain":null}`)
+	},
+	"deleteLocale": func(t *testing.T, e example) reply { return e.call(t, "DELETE", "/v2/locales/"+e.locale, "") },
+	"restoreLocale": func(t *testing.T, e example) reply {
+		e.must(t, 204, "DELETE", "/v2/locales/"+e.locale, "")
+		return e.call(t, "POST", "/v2/locales/"+e.locale+"/restore", "")
+	},
+
+	"listRoutes": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/routes?siteId="+e.site, "") },
+	"createRoute": func(t *testing.T, e example) reply {
+		return e.call(t, "POST", "/v2/routes?skipValidation=true", e.in(`"pathname":"/products/[slug]"`))
+	},
+	"getRoute": func(t *testing.T, e example) reply {
+		return e.call(t, "GET", "/v2/routes/checkout?siteId="+e.site, "")
+	},
+	"updateRoute": func(t *testing.T, e example) reply {
+		return e.call(t, "PATCH", "/v2/routes/"+e.route, `{"pathname":"/cart"}`)
+	},
+	"deleteRoute": func(t *testing.T, e example) reply { return e.call(t, "DELETE", "/v2/routes/"+e.route, "") },
+
+	"listPages": func(t *testing.T, e example) reply {
+		return e.call(t, "GET", "/v6/pages?sortBy=title&siteId="+e.site, "")
+	},
+	"createPage": func(t *testing.T, e example) reply {
+		return e.call(t, "POST", "/v6/pages", e.in(`"pathname":"blog/"`))
+	},
+	"batchPages": func(t *testing.T, e example) reply {
+		return e.call(t, "POST", "/v6/pages/batch", e.in(`"operations":[{"op":"create","pathname":"/blog"},`+
+			`{"op":"update","pageId":"`+e.page+`","locale":"pt-BR","title":null},{"op":"delete","pageId":"`+e.page+`"}]`))
+	},
+	"getPage": func(t *testing.T, e example) reply {
+		return e.call(t, "GET", "/v6/pages/%2Fsobre?locale=pt-BR&siteId="+e.site, "")
+	},
+	"updatePage": func(t *testing.T, e example) reply {
+		return e.call(t, "PATCH", "/v6/pages/"+e.page, `{"title":null,"sitemapPriority":1}`)
+	},
+	"deletePage": func(t *testing.T, e example) reply { return e.call(t, "DELETE", "/v6/pages/"+e.page, "") },
+	"restorePage": func(t *testing.T, e example) reply {
+		e.must(t, 204, "DELETE", "/v6/pages/"+e.page, "")
+		return e.call(t, "POST", "/v6/pages/"+e.page+"/restore", "")
+	},
+	"delocalizePage": func(t *testing.T, e example) reply {
+		return e.call(t, "DELETE", "/v6/pages/"+e.page+"/localizations/pt-BR", "")
+	},
+}
+
+func TestGoldenAnswers(t *testing.T) {
+	names := checkGoldenFiles(t)
+	onBothEngines(t, func(t *testing.T, s *system) {
+		for _, name := range names {
+			t.Run(name, func(t *testing.T) {
+				got := stable(golden[name](t, newExample(t, freshWorkspace(t, s))))
+				file := filepath.Join(goldenDir, name+".json")
+				// One engine writes and both compare, so an update can't hide
+				// a difference between them.
+				if *update && strings.Contains(t.Name(), "/sqlite/") {
+					if err := os.WriteFile(file, got, 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), string(got)); diff != "" {
+					t.Errorf("the answer changed; if it should, run with -update (-want +got)\n%s", diff)
+				}
+			})
+		}
+	})
+}
+
+// freshWorkspace is the system as an app of a new workspace sees it.
+func freshWorkspace(t *testing.T, s *system) *system {
+	t.Helper()
+	app, err := s.svc.CreateOperatorApp(t.Context(), service.OperatorApp{Name: "First app", Scopes: cms.Scopes, NewWorkspace: "Example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := *s
+	fresh.key, fresh.first = string(app.Key), app.App
+	return &fresh
+}
+
+// checkGoldenFiles holds the happy paths and their files against the route
+// table, and returns the names in its order.
+func checkGoldenFiles(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	for _, e := range httpapi.RouteTable() {
+		if golden[e.Name] == nil {
+			t.Errorf("endpoint %s has no happy path", e.Name)
+			continue
+		}
+		names = append(names, e.Name)
+	}
+	for name := range golden {
+		if !slices.Contains(names, name) {
+			t.Errorf("happy path %s has no endpoint", name)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(goldenDir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if name := strings.TrimSuffix(filepath.Base(file), ".json"); !slices.Contains(names, name) {
+			t.Errorf("%s has no endpoint", file)
+		}
+	}
+	return names
+}
+
+var (
+	goldenID   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	goldenKey  = regexp.MustCompile(`sk_[0-9A-Za-z]{49}`)
+	goldenHint = regexp.MustCompile(`"keyHint":"[0-9A-Za-z]{4}"`)
+	goldenTime = regexp.MustCompile(`"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z"`)
+	strongTag  = regexp.MustCompile(`^"[^"]+"$`)
+)
+
+// stable is an answer with placeholders for what differs from run to run.
+func stable(r reply) []byte {
+	headers := map[string]string{}
+	for _, name := range []string{"Cache-Control", "Content-Type", "Location", "Vary"} {
+		if r.header.Get(name) != "" {
+			headers[name] = r.header.Get(name)
+		}
+	}
+	if tag := r.header.Get("ETag"); tag != "" {
+		headers["ETag"] = strongTag.ReplaceAllString(tag, "<tag>")
+	}
+	body := json.RawMessage("null")
+	if len(r.body) > 0 {
+		body = r.body
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(struct {
+		Status  int               `json:"status"`
+		Headers map[string]string `json:"headers"`
+		Body    json.RawMessage   `json:"body"`
+	}{r.status, headers, body})
+	if err != nil {
+		return []byte(err.Error())
+	}
+	text := b.Bytes()
+	text = goldenKey.ReplaceAll(text, []byte("<key>"))
+	text = goldenHint.ReplaceAll(text, []byte(`"keyHint":"<hint>"`))
+	text = goldenTime.ReplaceAll(text, []byte(`"<time>"`))
+	seen := map[string]string{}
+	text = goldenID.ReplaceAllFunc(text, func(id []byte) []byte {
+		if seen[string(id)] == "" {
+			seen[string(id)] = fmt.Sprintf("<id-%d>", len(seen)+1)
+		}
+		return []byte(seen[string(id)])
+	})
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, text, "", "  "); err != nil {
+		return []byte(err.Error())
+	}
+	return indented.Bytes()
+}

@@ -1,0 +1,265 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"galley/internal/server"
+)
+
+// lockedBuffer is a log that is read while it is written.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// running is a server that runs, and what it takes to end it.
+type running struct {
+	*server.Server
+	url   string
+	log   *lockedBuffer
+	stop  context.CancelFunc
+	ended chan error
+}
+
+func run(t *testing.T, handler http.HandlerFunc, jobs ...server.Job) *running {
+	t.Helper()
+	listener, err := server.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	log := &lockedBuffer{}
+	r := &running{
+		Server: server.New(slog.New(slog.NewTextHandler(log, nil)), 0, jobs...),
+		url:    "http://" + listener.Addr().String(), log: log, stop: stop, ended: make(chan error, 1),
+	}
+	go func() { r.ended <- r.Run(ctx, listener, handler) }()
+	t.Cleanup(stop)
+	return r
+}
+
+// end tells the server to stop and waits until it has.
+func (r *running) end(t *testing.T) {
+	t.Helper()
+	r.stop()
+	r.wait(t)
+}
+
+func (r *running) wait(t *testing.T) {
+	t.Helper()
+	select {
+	case err := <-r.ended:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the server does not end")
+	}
+}
+
+func get(url string) (string, error) {
+	resp, err := http.Get(url)
+	if err != nil {
+		return "", err
+	}
+	body, err := io.ReadAll(resp.Body)
+	return string(body), errors.Join(err, resp.Body.Close())
+}
+
+func hello(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }
+
+func TestRunServesUntilTheContextEnds(t *testing.T) {
+	t.Parallel()
+	r := run(t, hello)
+	if body, err := get(r.url); err != nil || body != "hello" {
+		t.Fatalf("got %q, %v", body, err)
+	}
+	if err := r.Ready(); err != nil {
+		t.Errorf("not ready while it runs: %v", err)
+	}
+	r.end(t)
+	if _, err := get(r.url); err == nil {
+		t.Error("a server that ended answers")
+	}
+	if err := r.Ready(); !errors.Is(err, server.ErrStopping) {
+		t.Errorf("got %v, want ErrStopping", err)
+	}
+}
+
+func TestRequestUnderWayFinishesAndReadinessIsOff(t *testing.T) {
+	t.Parallel()
+	begun, release := make(chan struct{}), make(chan struct{})
+	r := run(t, func(w http.ResponseWriter, req *http.Request) {
+		close(begun)
+		<-release
+		if req.Context().Err() != nil {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		hello(w, req)
+	})
+	answer := make(chan string, 1)
+	go func() {
+		body, err := get(r.url)
+		if err != nil {
+			body = err.Error()
+		}
+		answer <- body
+	}()
+	<-begun
+	r.stop()
+	for end := time.Now().Add(10 * time.Second); r.Ready() == nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the server is ready after it was told to stop")
+		}
+	}
+	select {
+	case err := <-r.ended:
+		t.Fatalf("the server ended before its request: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(release)
+	if body := <-answer; body != "hello" {
+		t.Errorf("got %q", body)
+	}
+	r.wait(t)
+}
+
+func TestListenSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = busy.Close() }()
+	for addr, words := range map[string][]string{
+		busy.Addr().String(): {"in use", "--addr"},
+		"127.0.0.1":          {"port"},
+		"127.0.0.1:99999":    {"99999"},
+		"127.0.0.1:http2":    {"http2"},
+	} {
+		l, err := server.Listen(t.Context(), addr)
+		if err == nil {
+			t.Errorf("%s: listens on %s", addr, l.Addr())
+			_ = l.Close()
+			continue
+		}
+		for _, word := range append(words, "can't listen on "+addr) {
+			if !strings.Contains(err.Error(), word) {
+				t.Errorf("%s: %q is not in %q", addr, word, err)
+			}
+		}
+	}
+}
+
+func TestJobsRunAgainAndAgainAfterAFailure(t *testing.T) {
+	t.Parallel()
+	var runs atomic.Int32
+	enough := make(chan struct{})
+	r := run(t, hello, server.Job{Name: "sweep", Every: time.Millisecond, Run: func(context.Context) error {
+		if runs.Add(1) == 3 {
+			close(enough)
+		}
+		return errors.New("broom is missing")
+	}})
+	select {
+	case <-enough:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the job does not run again")
+	}
+	r.end(t)
+	if log := r.log.String(); !strings.Contains(log, "sweep") || !strings.Contains(log, "broom is missing") {
+		t.Errorf("the failure is not logged:\n%s", log)
+	}
+	after := runs.Load()
+	time.Sleep(20 * time.Millisecond)
+	if runs.Load() != after {
+		t.Error("the job runs after the server has ended")
+	}
+}
+
+func TestJobRunsOnceMoreAtTheEndIfItWantsTo(t *testing.T) {
+	t.Parallel()
+	var wanted, unwanted atomic.Int32
+	var failed error
+	count := func(n *atomic.Int32) func(context.Context) error {
+		return func(ctx context.Context) error {
+			n.Add(1)
+			failed = errors.Join(failed, ctx.Err())
+			return nil
+		}
+	}
+	r := run(t, hello,
+		server.Job{Name: "save", Every: time.Hour, Run: count(&wanted), AtStop: true},
+		server.Job{Name: "sweep", Every: time.Hour, Run: count(&unwanted)})
+	if _, err := get(r.url); err != nil {
+		t.Fatal(err)
+	}
+	r.end(t)
+	if wanted.Load() != 1 || unwanted.Load() != 0 {
+		t.Errorf("ran %d and %d times, want 1 and 0", wanted.Load(), unwanted.Load())
+	}
+	if failed != nil {
+		t.Errorf("the last run was given a context that has ended: %v", failed)
+	}
+}
+
+// What a request did while the server was stopping must not be lost either.
+func TestLastRunOfAJobComesAfterTheLastRequest(t *testing.T) {
+	t.Parallel()
+	begun, release := make(chan struct{}), make(chan struct{})
+	var requests, saved atomic.Int32
+	r := run(t, func(w http.ResponseWriter, req *http.Request) {
+		close(begun)
+		<-release
+		requests.Add(1)
+		hello(w, req)
+	}, server.Job{Name: "save", Every: time.Hour, AtStop: true, Run: func(context.Context) error {
+		saved.Store(requests.Load())
+		return nil
+	}})
+	go func() { _, _ = get(r.url) }()
+	<-begun
+	r.stop()
+	time.AfterFunc(50*time.Millisecond, func() { close(release) })
+	r.wait(t)
+	if saved.Load() != 1 {
+		t.Errorf("saved %d requests, want 1", saved.Load())
+	}
+}
+
+func TestRunEndsWhenTheListenerFails(t *testing.T) {
+	t.Parallel()
+	listener, err := server.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.New(slog.New(slog.DiscardHandler), 0).Run(t.Context(), listener, http.HandlerFunc(hello)); err == nil {
+		t.Error("a server without a listener ended well")
+	}
+}

@@ -1,0 +1,458 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"galley/internal/cms"
+)
+
+// Guard is when a publish needs to be confirmed: when it takes more than a
+// share of the live pages away, and at least Pages of them.
+type Guard struct {
+	Share float64
+	Pages int
+}
+
+// DefaultGuard is the guard unless another is configured.
+var DefaultGuard = Guard{Share: 0.5, Pages: 10}
+
+// release is what a publish or restore would put live.
+type release struct {
+	ids     []cms.ID   // of the pages that change
+	next    []cms.Page // what those that stay become
+	changes []cms.Change
+	dark    int      // pages that readers lose
+	clean   []cms.ID // pages whose draft is then what is live
+	same    []cms.ID // pages that do not change, though they were touched
+}
+
+// add takes a page from one live state to another.
+func (rel *release) add(before, after *cms.Page, id cms.ID, locales cms.Locales) {
+	changes := cms.Changes(before, after, locales)
+	if len(changes) == 0 {
+		rel.same = append(rel.same, id)
+		return
+	}
+	rel.ids = append(rel.ids, id)
+	rel.changes = append(rel.changes, changes...)
+	if after != nil {
+		rel.next = append(rel.next, *after)
+	}
+	if cms.GoesDark(before, after) {
+		rel.dark++
+	}
+}
+
+// plan names the whole list of changes: what is reviewed is what goes live.
+func (rel *release) plan() string {
+	h := sha256.New()
+	enc := json.NewEncoder(h)
+	for _, c := range rel.changes {
+		_ = enc.Encode(c) // plain values into a hash: neither fails
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// dirtyChunk is how many pages are looked at at a time.
+const dirtyChunk = 500
+
+// collect works out what publishing a selection of the draft would put live.
+// Its cost follows the number of pages touched since the last publish.
+func collect(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Locales, selected cms.Selection) (*release, error) {
+	rel := &release{}
+	err := eachDirty(ctx, r, site.ID, selected.PageIDs, func(ids []cms.ID) error {
+		drafts, err := r.PagesByID(ctx, site.ID, cms.Draft, ids)
+		if err != nil {
+			return err
+		}
+		lives, err := r.PagesByID(ctx, site.ID, cms.Live, ids)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			next := cms.PublishPage(drafts[id], lives[id], selected, locales)
+			rel.add(lives[id], next, id, locales)
+			rest := cms.PublishPage(drafts[id], next, cms.Selection{}, locales)
+			if len(cms.Changes(next, rest, locales)) == 0 {
+				rel.clean = append(rel.clean, id)
+			}
+		}
+		return nil
+	})
+	return rel, err
+}
+
+// eachDirty walks the pages that may differ from what is live, in order; only
+// those named, unless ids is nil.
+func eachDirty(ctx context.Context, r cms.Reader, siteID cms.ID, ids []cms.ID, visit func([]cms.ID) error) error {
+	if ids != nil {
+		return visit(ids)
+	}
+	for after := cms.NoID; ; {
+		chunk, err := r.DirtyPages(ctx, siteID, after, dirtyChunk)
+		if err != nil || len(chunk) == 0 {
+			return err
+		}
+		if err := visit(chunk); err != nil {
+			return err
+		}
+		after = chunk[len(chunk)-1]
+	}
+}
+
+// Publish puts the draft live, or a selection of it, or schedules that.
+// Nothing to publish is a publish without an id.
+func (s *Service) Publish(ctx context.Context, who Caller, siteID cms.ID, in Input[cms.PublishRequest]) (cms.Publish, error) {
+	var p cms.Publish
+	err := s.inTx(ctx, func(tx cms.Tx) error {
+		site, err := who.lockSite(ctx, tx, siteID, cms.LockExclusive)
+		if err != nil {
+			return err
+		}
+		ask, err := in()
+		if err != nil {
+			return err
+		}
+		locales, err := tx.Locales(ctx, site.ID)
+		if err != nil {
+			return err
+		}
+		p = cms.Publish{
+			ID: cms.NewID(), SiteID: site.ID, Name: ask.Name.Value, CreatedAt: s.now(), CreatedBy: who.ID(),
+			Confirm: ask.Confirm.Value, PublishAt: ask.PublishAt.Value,
+		}
+		if p.Select, err = selection(ctx, tx, site, locales, ask); err != nil {
+			return err
+		}
+		if ask.Plan.Set {
+			if err := checkPlan(ctx, tx, site, locales, ask.Plan.Value); err != nil {
+				return err
+			}
+		}
+		if p.PublishAt != nil {
+			p.Status = cms.StatusScheduled
+			return tx.CreatePublish(ctx, p)
+		}
+		rel, err := collect(ctx, tx, site, locales, p.Select)
+		if err != nil {
+			return err
+		}
+		return s.release(ctx, tx, locales, rel, &p, tx.CreatePublish)
+	})
+	return p, err
+}
+
+// selection reads which pages and locales a request names.
+func selection(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales, ask cms.PublishRequest) (cms.Selection, error) {
+	var selected cms.Selection
+	if ask.PageIDs.Value != nil {
+		selected.PageIDs = cms.SortIDs(ask.PageIDs.Value)
+		drafts, err := tx.PagesByID(ctx, site.ID, cms.Draft, selected.PageIDs)
+		if err != nil {
+			return selected, err
+		}
+		for _, id := range selected.PageIDs {
+			if drafts[id] == nil {
+				return selected, cms.NotFound(cms.KindPage)
+			}
+		}
+	}
+	for _, name := range ask.Locales.Value {
+		l, ok := locales.Find(name)
+		if !ok {
+			return selected, cms.NotFound(cms.KindLocale)
+		}
+		if l.ID == site.DefaultLocaleID {
+			l.ID = cms.NoID
+		}
+		selected.Locales = append(selected.Locales, l.ID)
+	}
+	return selected, nil
+}
+
+var errPlan = cms.Conflict("The draft has changed since the plan was made, review the changes again")
+
+func checkPlan(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales, plan string) error {
+	whole, err := collect(ctx, tx, site, locales, cms.Selection{})
+	if err == nil && whole.plan() != plan {
+		err = errPlan
+	}
+	return err
+}
+
+// release makes a new live version. save stores the publish, new or changed.
+func (s *Service) release(ctx context.Context, tx cms.Tx, locales cms.Locales, rel *release, p *cms.Publish, save func(context.Context, cms.Publish) error) error {
+	now := s.now()
+	p.Status, p.ChangeCount = cms.StatusPublished, len(rel.changes)
+	if err := tx.MarkPages(ctx, p.SiteID, rel.same, nil, false); err != nil && p.RestoredFrom == nil {
+		return err
+	}
+	if len(rel.changes) == 0 {
+		p.ID = cms.NoID
+		return nil
+	}
+	if err := s.checkGuard(ctx, tx, rel, *p); err != nil {
+		return err
+	}
+	last, err := tx.LastPublish(ctx, p.SiteID)
+	if err != nil && cms.CodeOf(err) != cms.CodeNotFound {
+		return err
+	}
+	if err == nil {
+		p.PreviousID = &last.ID
+	}
+	p.Seq, p.PublishedAt = last.Seq+1, &now
+	var claims []cms.Claim
+	for i := range rel.next {
+		rel.next[i].Since, rel.next[i].PublishedAt = p.Seq, &now
+		claims = append(claims, rel.next[i].Claims(locales)...)
+	}
+	if err := tx.ReplaceLive(ctx, p.SiteID, p.Seq, rel.ids, rel.next); err != nil {
+		return err
+	}
+	if err := moveLiveClaims(ctx, tx, p.SiteID, rel.ids, claims); err != nil {
+		return err
+	}
+	if err := tx.MarkPages(ctx, p.SiteID, rel.ids, &now, true); err != nil {
+		return err
+	}
+	if err := tx.MarkPages(ctx, p.SiteID, rel.clean, nil, false); err != nil {
+		return err
+	}
+	return save(ctx, *p)
+}
+
+// checkGuard refuses to take most of a site away by accident.
+func (s *Service) checkGuard(ctx context.Context, tx cms.Tx, rel *release, p cms.Publish) error {
+	if p.Confirm || rel.dark < s.guard.Pages {
+		return nil
+	}
+	live, err := tx.CountLive(ctx, p.SiteID)
+	if err != nil {
+		return err
+	}
+	if float64(rel.dark) <= s.guard.Share*float64(live) {
+		return nil
+	}
+	return cms.Conflict(fmt.Sprintf("This would take %d of %d live pages offline or away, send confirm: true if that is meant", rel.dark, live))
+}
+
+// moveLiveClaims replaces what pages hold in the live version, and refuses a
+// version in which a pathname would belong to two.
+func moveLiveClaims(ctx context.Context, tx cms.Tx, siteID cms.ID, ids []cms.ID, claims []cms.Claim) error {
+	if err := tx.ReleaseLivePathnames(ctx, siteID, ids); err != nil {
+		return err
+	}
+	if err := sameLocaleClash(ctx, tx, siteID, claims); err != nil {
+		return err
+	}
+	if err := tx.TakePathnames(ctx, siteID, claims); err != nil {
+		return err
+	}
+	clashes, err := tx.LivePathnameClash(ctx, siteID, ids)
+	if err == nil && len(clashes) > 0 {
+		err = clashError(clashes)
+	}
+	return err
+}
+
+func sameLocaleClash(ctx context.Context, tx cms.Tx, siteID cms.ID, claims []cms.Claim) error {
+	type place struct {
+		locale   cms.ID
+		pathname string
+	}
+	wanted := map[place]cms.Claim{}
+	var clashes []cms.Claim
+	var pathnames []string
+	for _, c := range claims {
+		at := place{c.LocaleID, c.Pathname}
+		if other, ok := wanted[at]; ok {
+			clashes = append(clashes, c, other)
+		}
+		wanted[at] = c
+		pathnames = append(pathnames, c.Pathname)
+	}
+	for len(pathnames) > 0 {
+		n := min(len(pathnames), dirtyChunk)
+		held, err := tx.Claims(ctx, siteID, cms.Live, pathnames[:n])
+		if err != nil {
+			return err
+		}
+		for _, h := range held {
+			if c, ok := wanted[place{h.LocaleID, h.Pathname}]; ok {
+				clashes = append(clashes, h, c)
+			}
+		}
+		pathnames = pathnames[n:]
+	}
+	if len(clashes) > 0 {
+		return clashError(clashes)
+	}
+	return nil
+}
+
+// clashError names the pages and routes that stand in each other's way.
+func clashError(clashes []cms.Claim) error {
+	var names []string
+	for _, c := range clashes[:min(len(clashes), 10)] {
+		kind := "page"
+		if c.ByRoute {
+			kind = "route"
+		}
+		names = append(names, fmt.Sprintf("%s %s at %s", kind, c.Owner, c.Pathname))
+	}
+	return cms.Conflict("A pathname would belong to two pages or routes of the live version: " + strings.Join(names, ", "))
+}
+
+// RestorePublish makes the live version what it was after a publish, as a new
+// publish. The draft is untouched.
+func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID) (cms.Publish, error) {
+	var p cms.Publish
+	err := s.inTx(ctx, func(tx cms.Tx) error {
+		site, err := who.lockChildSite(ctx, tx, cms.KindPublish, Ref{ID: id}, nil, cms.LockExclusive)
+		if err != nil {
+			return err
+		}
+		from, err := tx.LockPublish(ctx, site.ID, id)
+		if err != nil {
+			return err
+		}
+		if from.Seq == 0 {
+			return cms.Conflict("This publish has not gone live, so there is nothing to go back to")
+		}
+		locales, err := tx.Locales(ctx, site.ID)
+		if err != nil {
+			return err
+		}
+		rel, err := rewind(ctx, tx, site, locales, from.Seq)
+		if err != nil {
+			return err
+		}
+		p = cms.Publish{
+			ID: cms.NewID(), SiteID: site.ID, CreatedAt: s.now(), CreatedBy: who.ID(), RestoredFrom: &from.ID, Confirm: true,
+		}
+		return s.release(ctx, tx, locales, rel, &p, tx.CreatePublish)
+	})
+	return p, err
+}
+
+// rewind works out what would make the live version what it was.
+func rewind(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales, seq int64) (*release, error) {
+	ids, err := tx.PagesSince(ctx, site.ID, seq)
+	if err != nil {
+		return nil, err
+	}
+	was, err := tx.PagesByID(ctx, site.ID, cms.AfterPublish(seq), ids)
+	if err != nil {
+		return nil, err
+	}
+	lives, err := tx.PagesByID(ctx, site.ID, cms.Live, ids)
+	if err != nil {
+		return nil, err
+	}
+	rel := &release{}
+	for _, id := range ids {
+		rel.add(lives[id], cms.RestorePage(was[id], lives[id], locales), id, locales)
+	}
+	rel.same = nil // the draft of these is not what is live
+	return rel, nil
+}
+
+// CancelPublish cancels a scheduled publish.
+func (s *Service) CancelPublish(ctx context.Context, who Caller, id cms.ID, match Match[cms.Publish]) error {
+	return s.inTx(ctx, func(tx cms.Tx) error {
+		site, err := who.lockChildSite(ctx, tx, cms.KindPublish, Ref{ID: id}, nil, cms.LockExclusive)
+		if err != nil {
+			return err
+		}
+		p, err := tx.LockPublish(ctx, site.ID, id)
+		if err != nil {
+			return err
+		}
+		if p.Status != cms.StatusScheduled {
+			return cms.Conflict("Only a scheduled publish can be canceled, this one is " + string(p.Status))
+		}
+		if err := match.check(p); err != nil {
+			return err
+		}
+		p.Status = cms.StatusCanceled
+		return tx.UpdatePublish(ctx, p)
+	})
+}
+
+// RunDuePublish runs one scheduled publish whose time has come, and tells
+// whether there was one. The lock on it lasts until it is published, so that
+// of any number of nodes one runs it, and another takes it up if that one
+// dies. A publish that can't be, by a clash or its guard, is noted as failed.
+func (s *Service) RunDuePublish(ctx context.Context) (*cms.Publish, error) {
+	var due *cms.Publish
+	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+		due = nil
+		p, err := tx.TakeDuePublish(ctx, s.now())
+		if err != nil {
+			return err
+		}
+		due = &p
+		return s.runDue(ctx, tx, due)
+	})
+	switch {
+	case due == nil && cms.CodeOf(err) == cms.CodeNotFound:
+		return nil, nil //nolint:nilnil // nothing is due
+	case cms.CodeOf(err) == cms.CodeConflict || cms.CodeOf(err) == cms.CodeNotFound:
+		return due, s.failPublish(ctx, due, err)
+	}
+	return due, err
+}
+
+func (s *Service) runDue(ctx context.Context, tx cms.Tx, p *cms.Publish) error {
+	site, err := tx.LockSite(ctx, p.SiteID, cms.LockExclusive)
+	if err != nil {
+		return err
+	}
+	if site.DeletedAt != nil {
+		return cms.NotFound(cms.KindSite)
+	}
+	locales, err := tx.Locales(ctx, site.ID)
+	if err != nil {
+		return err
+	}
+	rel, err := collect(ctx, tx, site, locales, p.Select)
+	if err != nil {
+		return err
+	}
+	id := p.ID
+	if err := s.release(ctx, tx, locales, rel, p, tx.UpdatePublish); err != nil || p.ID != cms.NoID {
+		return err
+	}
+	// There was nothing to publish: it has run, and made no version.
+	p.ID, p.PublishedAt = id, new(s.now())
+	return tx.UpdatePublish(ctx, *p)
+}
+
+func (s *Service) failPublish(ctx context.Context, p *cms.Publish, cause error) error {
+	return s.store.InTx(ctx, func(tx cms.Tx) error {
+		now, err := tx.LockPublish(ctx, p.SiteID, p.ID)
+		if err != nil {
+			return err
+		}
+		if now.Status != cms.StatusScheduled {
+			return nil
+		}
+		now.Status, now.Reason = cms.StatusFailed, new(reasonOf(cause))
+		*p = now
+		return tx.UpdatePublish(ctx, now)
+	})
+}
+
+func reasonOf(err error) string {
+	message := err.Error()
+	if _, after, ok := strings.Cut(message, ": "); ok {
+		message = after // without the code
+	}
+	return message
+}

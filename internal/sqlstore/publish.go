@@ -1,0 +1,276 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"galley/internal/cms"
+)
+
+const publishColumns = `p.site_id, p.id, p.seq, p.name, p.status, p.publish_at, p.published_at, p.change_count, p.previous_id,
+	p.restored_from, p.reason, p.created_at, p.created_by, p.page_ids, p.locale_ids, p.confirm`
+
+func scanPublish(r row) (cms.Publish, error) {
+	var (
+		p              cms.Publish
+		pages, locales *string
+	)
+	err := r.Scan(&p.SiteID, &p.ID, &p.Seq, &p.Name, &p.Status, scanNullTime(&p.PublishAt), scanNullTime(&p.PublishedAt),
+		&p.ChangeCount, &p.PreviousID, &p.RestoredFrom, &p.Reason, scanTime(&p.CreatedAt), &p.CreatedBy,
+		&pages, &locales, &p.Confirm)
+	if err != nil {
+		return p, err
+	}
+	if p.Select.PageIDs, err = splitIDs(pages); err != nil {
+		return p, err
+	}
+	p.Select.Locales, err = splitIDs(locales)
+	return p, err
+}
+
+func publishArgs(p cms.Publish) []any {
+	return []any{
+		p.SiteID, p.ID, p.Seq, p.Name, p.Status, p.PublishAt, p.PublishedAt, p.ChangeCount, p.PreviousID,
+		p.RestoredFrom, p.Reason, p.CreatedAt, p.CreatedBy, joinIDs(p.Select.PageIDs), joinIDs(p.Select.Locales), p.Confirm,
+	}
+}
+
+func joinIDs(ids []cms.ID) *string {
+	if ids == nil {
+		return nil
+	}
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = id.String()
+	}
+	return new(strings.Join(list, ","))
+}
+
+func splitIDs(joined *string) ([]cms.ID, error) {
+	if joined == nil {
+		return nil, nil
+	}
+	var ids []cms.ID
+	for s := range strings.SplitSeq(*joined, ",") {
+		var id cms.ID
+		if err := id.UnmarshalText([]byte(s)); err != nil {
+			return nil, fmt.Errorf("a stored list of ids has %q: %w", s, err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+func (q queries) Publish(ctx context.Context, siteID, id cms.ID) (cms.Publish, error) {
+	return q.publish(ctx, "", siteID, id)
+}
+
+func (q queries) LockPublish(ctx context.Context, siteID, id cms.ID) (cms.Publish, error) {
+	return q.publish(ctx, q.dialect.lockUpdate, siteID, id)
+}
+
+func (q queries) publish(ctx context.Context, lock string, siteID, id cms.ID) (cms.Publish, error) {
+	p, err := one(ctx, q, scanPublish, `select `+publishColumns+` from publish p where p.site_id = ? and p.id = ?`+lock, siteID, id)
+	return found(cms.KindPublish, p, err)
+}
+
+func (q queries) LastPublish(ctx context.Context, siteID cms.ID) (cms.Publish, error) {
+	p, err := one(ctx, q, scanPublish, `select `+publishColumns+` from publish p
+		where p.site_id = ? and p.seq > 0 order by p.seq desc limit 1`, siteID)
+	return found(cms.KindPublish, p, err)
+}
+
+func (q queries) Publishes(ctx context.Context, siteID, pageID cms.ID, list cms.ListQuery) ([]cms.Publish, error) {
+	where, args := `p.site_id = ?`, []any{siteID}
+	if pageID != cms.NoID {
+		where += ` and p.seq in (select since from page where site_id = ? and version = ? and id = ?
+			union select since from page_past where site_id = ? and id = ?
+			union select until from page_past where site_id = ? and id = ?)`
+		args = append(args, siteID, cms.Live, pageID, siteID, pageID, siteID, pageID)
+	}
+	if list.After != cms.NoID {
+		where += ` and (p.created_at, p.id) < (select c.created_at, c.id from publish c where c.site_id = ? and c.id = ?)`
+		args = append(args, siteID, list.After)
+	}
+	return all(ctx, q, scanPublish, `select `+publishColumns+` from publish p where `+where+`
+		order by p.created_at desc, p.id desc limit ?`, append(args, list.Limit+1)...)
+}
+
+func (q queries) CreatePublish(ctx context.Context, p cms.Publish) error {
+	args := publishArgs(p)
+	err := q.run(ctx, `insert into publish (`+strings.ReplaceAll(publishColumns, "p.", "")+`) values (`+marks(len(args))+`)`, args...)
+	if err != nil {
+		return err
+	}
+	return q.addToDirectory(ctx, cms.KindPublish, p.ID, p.SiteID)
+}
+
+func (q queries) UpdatePublish(ctx context.Context, p cms.Publish) error {
+	return q.run(ctx, `update publish set seq = ?, status = ?, published_at = ?, change_count = ?, previous_id = ?, reason = ?
+		where site_id = ? and id = ?`, p.Seq, p.Status, p.PublishedAt, p.ChangeCount, p.PreviousID, p.Reason, p.SiteID, p.ID)
+}
+
+func (q queries) TakeDuePublish(ctx context.Context, now time.Time) (cms.Publish, error) {
+	p, err := one(ctx, q, scanPublish, `select `+publishColumns+` from publish p
+		where p.status = 'scheduled' and p.publish_at <= ? order by p.publish_at limit 1`+q.dialect.skipLocked, now)
+	return found(cms.KindPublish, p, err)
+}
+
+func (q queries) DirtyPages(ctx context.Context, siteID, after cms.ID, limit int) ([]cms.ID, error) {
+	return all(ctx, q, scanID, `select id from page where site_id = ? and dirty and id > ? order by id limit ?`, siteID, after, limit)
+}
+
+func (q queries) PublishedPages(ctx context.Context, siteID cms.ID, seq int64, after cms.ID, limit int) ([]cms.ID, error) {
+	part := func(table, column, more string) string {
+		return `select id from (select distinct id from ` + table + ` where site_id = ? and ` + column + ` = ? and id > ?` + more + `
+			order by id limit ?) as ` + table + `_` + column
+	}
+	return all(ctx, q, scanID, part("page", "since", " and version = 1")+` union `+part("page_past", "since", "")+`
+		union `+part("page_past", "until", "")+` order by id limit ?`,
+		siteID, seq, after, limit, siteID, seq, after, limit, siteID, seq, after, limit, limit)
+}
+
+func (q queries) PagesSince(ctx context.Context, siteID cms.ID, seq int64) ([]cms.ID, error) {
+	return all(ctx, q, scanID, `select id from page where site_id = ? and version = 1 and since > ?
+		union select id from page_past where site_id = ? and until > ? order by id`, siteID, seq, siteID, seq)
+}
+
+func (q queries) CountLive(ctx context.Context, siteID cms.ID) (int, error) {
+	return one(ctx, q, func(r row) (n int, err error) {
+		return n, r.Scan(&n)
+	}, `select count(*) from page where site_id = ? and version = ? and locale_id = ?`, siteID, cms.Live, cms.NoID)
+}
+
+// pastColumns are the columns that a row keeps when it is put aside.
+const pastColumns = `site_id, id, since, locale_id, own, state, name, pathname, title, description, canonical_url,
+	social_image_url, sitemap_priority, sitemap_frequency, is_online, no_index, title_sort, description_sort,
+	created_at, updated_at, published_at, deleted_at`
+
+func (q queries) ReplaceLive(ctx context.Context, siteID cms.ID, seq int64, ids []cms.ID, pages []cms.Page) error {
+	for chunk := range slices.Chunk(ids, idChunk) {
+		in := ` and version = ? and id in (` + marks(len(chunk)) + `)`
+		args := slices.Concat([]any{siteID, cms.Live}, anys(chunk))
+		err := q.run(ctx, `insert into page_past (`+pastColumns+`, until) select `+pastColumns+`, cast(? as bigint)
+			from page where site_id = ?`+in, append([]any{seq}, args...)...)
+		if err != nil {
+			return err
+		}
+		if err := q.run(ctx, `delete from page where site_id = ?`+in, args...); err != nil {
+			return err
+		}
+	}
+	var rows []cms.PageRow
+	for _, p := range pages {
+		rows = append(rows, p.Rows()...)
+	}
+	for chunk := range slices.Chunk(rows, rowChunk) {
+		var args []any
+		for _, r := range chunk {
+			args = append(args, pageArgs(r)...)
+		}
+		if err := q.run(ctx, insertPages(len(chunk)), args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q queries) MarkPages(ctx context.Context, siteID cms.ID, ids []cms.ID, publishedAt *time.Time, dirty bool) error {
+	for chunk := range slices.Chunk(ids, idChunk) {
+		where := ` where site_id = ? and version = ? and id in (` + marks(len(chunk)) + `)`
+		args := slices.Concat([]any{siteID, cms.Draft}, anys(chunk))
+		if publishedAt != nil {
+			if err := q.run(ctx, `update page set published_at = ?`+where, append([]any{publishedAt}, args...)...); err != nil {
+				return err
+			}
+		}
+		if err := q.run(ctx, `update page set dirty = ?`+where+` and locale_id = ?`, append(append([]any{dirty}, args...), cms.NoID)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q queries) ReleaseLivePathnames(ctx context.Context, siteID cms.ID, ids []cms.ID) error {
+	for chunk := range slices.Chunk(ids, idChunk) {
+		err := q.run(ctx, `delete from pathname where site_id = ? and version = ? and owner_id in (`+marks(len(chunk))+`)`,
+			slices.Concat([]any{siteID, cms.Live}, anys(chunk))...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// LivePathnameClash looks, for each pathname that the pages hold, at what
+// others hold under the same one: the same locale never stands twice, so what
+// is left is a locale's pathname against a default one whose page has no other
+// in that locale.
+func (q queries) LivePathnameClash(ctx context.Context, siteID cms.ID, ids []cms.ID) ([]cms.Claim, error) {
+	for chunk := range slices.Chunk(ids, idChunk) {
+		clashes, err := all(ctx, q, scanClaim, `select o.version, o.locale_id, o.pathname, o.owner_id, o.by_route
+			from pathname c
+			join pathname o on o.site_id = c.site_id and o.version = c.version and o.pathname = c.pathname and o.owner_id <> c.owner_id
+			where c.site_id = ? and c.version = ? and c.owner_id in (`+marks(len(chunk))+`)
+				and (o.by_route or (c.locale_id = ? and not exists (select 1 from pathname x where x.site_id = c.site_id
+					and x.version = c.version and x.owner_id = c.owner_id and x.locale_id = o.locale_id))
+				or (o.locale_id = ? and not exists (select 1 from pathname x where x.site_id = o.site_id
+					and x.version = o.version and x.owner_id = o.owner_id and x.locale_id = c.locale_id)))
+			limit 10`,
+			slices.Concat([]any{siteID, cms.Live}, anys(chunk), []any{cms.NoID, cms.NoID})...)
+		if err != nil || len(clashes) > 0 {
+			return clashes, err
+		}
+	}
+	return nil, nil
+}
+
+func (q queries) PastPages(ctx context.Context, siteID, localeID cms.ID, limit int) ([]cms.Page, error) {
+	type state struct {
+		id    cms.ID
+		since int64
+	}
+	states, err := all(ctx, q, func(r row) (s state, err error) {
+		return s, r.Scan(&s.id, &s.since)
+	}, `select id, since from page_past where site_id = ? and locale_id = ? limit ?`, siteID, localeID, limit)
+	if err != nil {
+		return nil, err
+	}
+	pages := make([]cms.Page, 0, len(states))
+	for _, s := range states {
+		rows, err := all(ctx, q, scanPageRow, `select `+source{table: "page_past"}.columns()+` from page_past
+			where site_id = ? and id = ? and since = ?`, siteID, s.id, s.since)
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, cms.PageFromRows(rows))
+	}
+	return pages, nil
+}
+
+func (q queries) UpdatePastPage(ctx context.Context, before, after cms.Page) error {
+	until, err := one(ctx, q, func(r row) (n int64, err error) { return n, r.Scan(&n) },
+		`select until from page_past where site_id = ? and id = ? and since = ? and locale_id = ?`,
+		before.SiteID, before.ID, before.Since, cms.NoID)
+	if err != nil {
+		return err
+	}
+	err = q.run(ctx, `delete from page_past where site_id = ? and id = ? and since = ?`, before.SiteID, before.ID, before.Since)
+	if err != nil {
+		return err
+	}
+	for _, r := range after.Rows() {
+		v := r.Values
+		err := q.run(ctx, `insert into page_past (`+pastColumns+`, until) values (`+marks(23)+`)`,
+			r.SiteID, r.ID, r.Since, r.LocaleID, r.Own, pageState(r), r.Name, v.Pathname, v.Title, v.Description,
+			v.CanonicalURL, v.SocialImageURL, v.SitemapPriority, v.SitemapFrequency, v.IsOnline, v.ExcludedFromSearchEngines,
+			cms.NullableSort(v.Title), cms.NullableSort(v.Description), r.CreatedAt, r.UpdatedAt, r.PublishedAt, r.DeletedAt, until)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

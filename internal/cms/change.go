@@ -46,6 +46,9 @@ type FieldChange struct {
 // is the same in every list and leads back to both.
 func (c Change) ID() ID { return mixIDs(c.PageID, c.LocaleID) }
 
+// Place is where the change stands in a list.
+func (c Change) Place() ChangePlace { return ChangePlace{c.PageID, c.LocaleID} }
+
 // mixIDs folds the random part of one id into that of another; doing it again
 // undoes it.
 func mixIDs(id, other ID) ID {

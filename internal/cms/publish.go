@@ -149,7 +149,7 @@ func (p Page) live() Page {
 // for what is hidden.
 func DiscardPage(draft, live Page, locales Locales) Page {
 	next := live.Clone()
-	next.Version = Draft
+	next.Version, next.Since = Draft, 0
 	for id, l := range draft.Localizations {
 		if locale, ok := locales.ByID(id); ok && locale.DeletedAt != nil {
 			next.Localizations[id] = l

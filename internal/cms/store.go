@@ -61,6 +61,8 @@ type Reader interface {
 	Locales(ctx context.Context, siteID ID) (Locales, error)
 
 	Page(ctx context.Context, siteID ID, version Version, id ID) (Page, error)
+	// LastLive is a page as it last was live, for one that is not live now.
+	LastLive(ctx context.Context, siteID, id ID) (Page, error)
 	// PagesByID are those of the pages that the version has, by id.
 	PagesByID(ctx context.Context, siteID ID, version Version, ids []ID) (map[ID]*Page, error)
 	// Pages lists up to q.Limit+1 rows after the position.
@@ -92,8 +94,9 @@ type Reader interface {
 	// PagesSince are the ids of the pages that any publish after this number
 	// changed.
 	PagesSince(ctx context.Context, siteID ID, seq int64) ([]ID, error)
-	// CountLive is the number of pages that are live.
-	CountLive(ctx context.Context, siteID ID) (int, error)
+	// CountLive is the number of pages that are live, and the number of rows
+	// that they and their localizations take.
+	CountLive(ctx context.Context, siteID ID) (pages, rows int, err error)
 
 	// KeptAnswer finds an answer kept since the given time.
 	KeptAnswer(ctx context.Context, credential ID, key string, since time.Time) (KeptAnswer, error)

@@ -138,6 +138,12 @@ func (g generator) responses(e *endpoint) schema {
 	if e.status == http.StatusCreated {
 		headers["Location"] = ref("headers", "Location")
 	}
+	if e.answer == typ[Publish]() && e.status == http.StatusCreated {
+		responses["200"] = schema{"description": "Nothing to publish", "content": success["content"], "headers": success["headers"]}
+	}
+	if e.name == "discardPage" {
+		responses["204"] = schema{"description": "The page was never live and is deleted"}
+	}
 	if e.method == http.MethodGet {
 		responses["304"] = schema{"description": http.StatusText(http.StatusNotModified)}
 	}
@@ -336,6 +342,10 @@ func scalarSchema(t reflect.Type) (schema, bool) {
 		return timeSchema, true
 	case typ[cms.Scope]():
 		return enumSchema(cms.Scopes), true
+	case typ[cms.ChangeKind]():
+		return enumSchema(cms.ChangeKinds), true
+	case typ[cms.PublishStatus]():
+		return enumSchema(cms.PublishStatuses), true
 	case typ[cms.BatchOp]():
 		return enumSchema(cms.BatchOps), true
 	case typ[cms.Frequency]():
@@ -344,6 +354,9 @@ func scalarSchema(t reflect.Type) (schema, bool) {
 		return enumSchema(cms.SiteKeyAccesses), true
 	case typ[cms.LocaleMode]():
 		return enumSchema(cms.LocaleModes), true
+	}
+	if t.Kind() == reflect.Interface {
+		return schema{"type": []string{"string", "number", "boolean", "null"}}, true
 	}
 	switch t.Kind() {
 	case reflect.String:

@@ -125,11 +125,12 @@ func (a *API) listPagesOf(r *request, siteID cms.ID) (answer, error) {
 	q := r.query
 	list, err := a.svc.Pages(r.Context(), r.who, service.ReadPages{
 		Query: cms.PageQuery{
-			SiteID: siteID, Version: q.version, PathPrefix: q.pathPrefix, Sort: q.sort, Descending: q.descending,
+			SiteID: siteID, PathPrefix: q.pathPrefix, Sort: q.sort, Descending: q.descending,
 			IncludeOffline: q.includeOffline, Limit: q.list.Limit,
 		},
-		Locale: q.locale,
-		After:  q.list.After,
+		Version: q.version,
+		Locale:  q.locale,
+		After:   q.list.After,
 	})
 	return ok(newList(list, newPage)), err
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"galley/internal/cms"
+	"galley/internal/service"
 )
 
 // query holds every known parameter, parsed. An endpoint fills those that it
@@ -18,7 +19,7 @@ type query struct {
 	workspaceID    cms.ID
 	list           cms.ListQuery
 	locale         string
-	version        cms.Version
+	version        service.VersionRef
 	pathPrefix     string
 	sort           cms.PageSort
 	descending     bool
@@ -63,14 +64,9 @@ var (
 		},
 	}
 	paramVersion = param{
-		name: "versionRef", doc: "The draft (working) version, or the live (published) one.",
-		schema: schema{"type": "string", "enum": []string{"ref:draft", "ref:live"}, "default": "ref:draft"},
-		parse: func(q *query, v string) string {
-			return parseWord(v, map[string]func(){
-				"ref:draft": func() { q.version = cms.Draft },
-				"ref:live":  func() { q.version = cms.Live },
-			})
-		},
+		name: "versionRef", doc: "The draft (working) version, the live (published) one, or what was live after a publish: publish: and its id.",
+		schema: schema{"type": "string", "pattern": `^(ref:draft|ref:live|publish:[0-9a-fA-F-]{36})$`, "default": "ref:draft", "example": "ref:live"},
+		parse:  parseVersion,
 	}
 	paramLocale = param{
 		name: "locale", doc: "A locale of the site, by code or id: every field is answered as it stands there.",
@@ -131,6 +127,24 @@ func parseIDParam(dst *cms.ID, v, message string) string {
 	}
 	*dst = id
 	return ""
+}
+
+func parseVersion(q *query, v string) string {
+	switch v {
+	case "ref:draft":
+		q.version = service.VersionRef{Version: cms.Draft}
+		return ""
+	case "ref:live":
+		q.version = service.VersionRef{Version: cms.Live}
+		return ""
+	}
+	if text, ok := strings.CutPrefix(v, "publish:"); ok {
+		if id, ok := cms.ParseID(text); ok {
+			q.version = service.VersionRef{Version: cms.Live, Publish: id}
+			return ""
+		}
+	}
+	return "must be ref:draft, ref:live, or publish: and the id of a publish"
 }
 
 var limitForm = regexp.MustCompile(`^[1-9][0-9]{0,2}$`)

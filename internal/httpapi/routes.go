@@ -44,8 +44,8 @@ func typ[T any]() reflect.Type { return reflect.TypeFor[T]() }
 // endpoints is the route table.
 func (a *API) endpoints() []*endpoint {
 	const (
-		get, post, patch, del = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
-		read, write, admin    = cms.ScopeRead, cms.ScopeWrite, cms.ScopeAdmin
+		get, post, patch, del       = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
+		read, write, publish, admin = cms.ScopeRead, cms.ScopeWrite, cms.ScopePublish, cms.ScopeAdmin
 	)
 	var (
 		inSite   = []param{paramSiteID}
@@ -75,6 +75,14 @@ func (a *API) endpoints() []*endpoint {
 		{post, "/v2/sites/{siteId}/rotate-key", "rotateSiteKey", write, appsOnly, nil, typ[KeyRotate](), 200, typ[Site](), a.rotateSiteKey},
 		{get, "/v2/sites/{siteId}/pages", "listSitePages", read, siteKeyToo, pageList, nil, 200, typ[List[Page]](), a.listSitePages},
 
+		{get, "/v2/sites/{siteId}/changes", "listChanges", read, appsOnly, list, nil, 200, typ[ChangeList](), a.listChanges},
+		{post, "/v2/sites/{siteId}/publish", "publishSite", publish, appsOnly, nil, typ[PublishCreate](), 201, typ[Publish](), a.publishSite},
+		{get, "/v2/sites/{siteId}/publishes", "listPublishes", read, appsOnly, list, nil, 200, typ[List[Publish]](), a.listPublishes},
+		{get, "/v2/publishes/{publishId}", "getPublish", read, appsOnly, nil, nil, 200, typ[Publish](), a.getPublish},
+		{del, "/v2/publishes/{publishId}", "cancelPublish", publish, appsOnly, nil, nil, 204, nil, a.cancelPublish},
+		{get, "/v2/publishes/{publishId}/changes", "listPublishChanges", read, appsOnly, list, nil, 200, typ[List[Change]](), a.listPublishChanges},
+		{post, "/v2/publishes/{publishId}/restore", "restorePublish", publish, appsOnly, nil, nil, 201, typ[Publish](), a.restorePublish},
+
 		{get, "/v2/locales", "listLocales", read, siteKeyToo, siteList, nil, 200, typ[List[Locale]](), a.listLocales},
 		{post, "/v2/locales", "createLocale", write, appsOnly, nil, typ[LocaleCreate](), 201, typ[Locale](), a.createLocale},
 		{get, "/v2/locales/{localeIdOrCode}", "getLocale", read, siteKeyToo, inSite, nil, 200, typ[Locale](), a.getLocale},
@@ -95,6 +103,9 @@ func (a *API) endpoints() []*endpoint {
 		{patch, "/v6/pages/{pageIdOrPathname...}", "updatePage", write, appsOnly, []param{paramSiteID, paramLocale}, typ[PagePatch](), 200, typ[Page](), a.updatePage},
 		{del, "/v6/pages/{pageIdOrPathname...}", "deletePage", write, appsOnly, inSite, nil, 204, nil, a.deletePage},
 		{post, "/v6/pages/{pageId:id}/restore", "restorePage", write, appsOnly, nil, nil, 200, typ[Page](), a.restorePage},
+		{post, "/v6/pages/{pageId:id}/publish", "publishPage", publish, appsOnly, nil, nil, 201, typ[Publish](), a.publishPage},
+		{post, "/v6/pages/{pageId:id}/discard", "discardPage", write, appsOnly, nil, nil, 200, typ[Page](), a.discardPage},
+		{get, "/v6/pages/{pageId:id}/publishes", "listPagePublishes", read, appsOnly, list, nil, 200, typ[List[Publish]](), a.listPagePublishes},
 		{del, "/v6/pages/{pageId:id}/localizations/{localeIdOrCode}", "delocalizePage", write, appsOnly, nil, nil, 204, nil, a.delocalizePage},
 	}
 }

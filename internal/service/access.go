@@ -86,9 +86,12 @@ func (c Caller) reaches(site cms.Site) error {
 	return nil
 }
 
-// mayRead checks the right to a version of a site's pages.
-func (c Caller) mayRead(site cms.Site, version cms.Version) error {
-	if c.App == nil && version == cms.Draft && site.KeyAccess == cms.AccessLive {
+// mayRead checks the right to a version of a site's pages. What was live once
+// may have been taken away since, so a key that reads the live version alone
+// does not read it.
+func (c Caller) mayRead(site cms.Site, ref VersionRef) error {
+	live := ref.Version == cms.Live && ref.Publish == cms.NoID
+	if c.App == nil && !live && site.KeyAccess == cms.AccessLive {
 		return cms.Forbidden("This Site key reads the live version only, pass versionRef=ref:live")
 	}
 	return nil

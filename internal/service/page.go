@@ -26,7 +26,7 @@ type PageLocalization struct {
 // ReadPage asks for one page.
 type ReadPage struct {
 	Ref     Ref
-	Version cms.Version
+	Version VersionRef
 	Locale  string // id or code; "" is the default locale
 }
 
@@ -34,22 +34,26 @@ type ReadPage struct {
 func (s *Service) Page(ctx context.Context, who Caller, q ReadPage) (PageView, error) {
 	var view PageView
 	err := s.store.View(ctx, func(r cms.Reader) error {
-		site, err := who.childSite(ctx, r, cms.KindPage, q.Ref, pageExists(q.Version))
+		site, err := who.childSite(ctx, r, cms.KindPage, q.Ref, pageExists(q.Version.Version))
 		if err != nil {
 			return err
 		}
 		if err := who.mayRead(site, q.Version); err != nil {
 			return err
 		}
+		version, err := s.version(ctx, r, site, q.Version)
+		if err != nil {
+			return err
+		}
 		spoken, err := speak(ctx, r, site, q.Locale)
 		if err != nil {
 			return err
 		}
-		id, err := findPage(ctx, r, site, spoken, q.Version, q.Ref)
+		id, err := findPage(ctx, r, site, spoken, version, q.Ref)
 		if err != nil {
 			return err
 		}
-		page, err := existingPage(r.Page(ctx, site.ID, q.Version, id))
+		page, err := existingPage(r.Page(ctx, site.ID, version, id))
 		view = spoken.view(page)
 		return err
 	})
@@ -143,12 +147,13 @@ func (sp speech) viewRow(row cms.PageRow, paths map[cms.ID]string) PageView {
 	return view
 }
 
-// ReadPages asks for one page of a page list. Query.LocaleID and Query.After
-// are filled in from Locale and After.
+// ReadPages asks for one page of a page list. Version, LocaleID and After of the
+// query are filled in from the rest.
 type ReadPages struct {
-	Query  cms.PageQuery
-	Locale string // id or code; "" is the default locale
-	After  cms.ID
+	Query   cms.PageQuery
+	Version VersionRef
+	Locale  string // id or code; "" is the default locale
+	After   cms.ID
 }
 
 // Pages lists the pages of a site.
@@ -160,7 +165,10 @@ func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (cms.Lis
 		if err != nil {
 			return err
 		}
-		if err := who.mayRead(site, q.Version); err != nil {
+		if err := who.mayRead(site, ask.Version); err != nil {
+			return err
+		}
+		if q.Version, err = s.version(ctx, r, site, ask.Version); err != nil {
 			return err
 		}
 		spoken, err := speak(ctx, r, site, ask.Locale)
@@ -205,6 +213,9 @@ func (s *Service) pagePosition(ctx context.Context, r cms.Reader, who Caller, q 
 		return &position, nil
 	}
 	page, err := r.Page(ctx, q.SiteID, q.Version, after)
+	if q.Version == cms.Live && cms.CodeOf(err) == cms.CodeNotFound {
+		page, err = r.LastLive(ctx, q.SiteID, after)
+	}
 	if cms.CodeOf(err) == cms.CodeNotFound {
 		return nil, cms.ErrCursor
 	}

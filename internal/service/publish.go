@@ -232,7 +232,7 @@ func (s *Service) checkGuard(ctx context.Context, tx cms.Tx, rel *release, p cms
 	if p.Confirm || rel.dark < s.guard.Pages {
 		return nil
 	}
-	live, err := tx.CountLive(ctx, p.SiteID)
+	live, _, err := tx.CountLive(ctx, p.SiteID)
 	if err != nil {
 		return err
 	}

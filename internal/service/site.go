@@ -189,7 +189,23 @@ func changeDefault(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Lo
 			return err
 		}
 	}
-	return nil
+	return changePastDefault(ctx, tx, site, all, newDefault)
+}
+
+// changePastDefault does the same to what was live: readers of the past see
+// what they saw, too.
+func changePastDefault(ctx context.Context, tx cms.Tx, site cms.Site, all []cms.ID, newDefault cms.ID) error {
+	for {
+		pages, err := tx.PastPages(ctx, site.ID, newDefault, rebaseChunk)
+		if err != nil || len(pages) == 0 {
+			return err
+		}
+		for _, before := range pages {
+			if err := tx.UpdatePastPage(ctx, before, before.Rebase(site.DefaultLocaleID, newDefault, all)); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // DeleteSite deletes a site; it can be restored until it is purged.
@@ -292,9 +308,26 @@ func (s *Service) DuplicateSite(ctx context.Context, who Caller, id cms.ID, in I
 				return err
 			}
 		}
-		return tx.CopySite(ctx, site.ID, twin.ID, localeIDs, now)
+		if err := tx.CopySite(ctx, site.ID, twin.ID, localeIDs, now); err != nil {
+			return err
+		}
+		return s.firstPublish(ctx, tx, who, twin.ID)
 	})
 	return twin, err
+}
+
+// firstPublish notes the live version of a copied site, if it has one, as its
+// first publish.
+func (s *Service) firstPublish(ctx context.Context, tx cms.Tx, who Caller, siteID cms.ID) error {
+	_, changes, err := tx.CountLive(ctx, siteID)
+	if err != nil || changes == 0 {
+		return err
+	}
+	now := s.now()
+	return tx.CreatePublish(ctx, cms.Publish{
+		ID: cms.NewID(), SiteID: siteID, Seq: 1, Status: cms.StatusPublished, PublishedAt: &now, ChangeCount: changes,
+		CreatedAt: now, CreatedBy: who.ID(),
+	})
 }
 
 // purgeChunk is how many sites one transaction purges.

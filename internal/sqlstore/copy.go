@@ -24,8 +24,8 @@ func (q queries) CopySite(ctx context.Context, from, to cms.ID, localeIDs map[cm
 	// A page deleted in the draft comes along while it is still live.
 	pages, err := all(ctx, q, scanID, `select p.id from page p
 		where p.site_id = ? and p.version = ? and p.locale_id = ? and (p.state <> ? or exists (select 1 from page o
-			where o.site_id = p.site_id and o.version = ? and o.id = p.id and o.locale_id = p.locale_id))
-		order by p.id`, from, cms.Draft, cms.NoID, stateDeleted, cms.Live)
+			where o.site_id = ? and o.version = ? and o.id = p.id and o.locale_id = ?))
+		order by p.id`, from, cms.Draft, cms.NoID, stateDeleted, from, cms.Live, cms.NoID)
 	if err != nil {
 		return err
 	}

@@ -55,8 +55,17 @@ func (q queries) ShowLocale(ctx context.Context, siteID, localeID cms.ID) error 
 	if len(inTheWay) > 0 {
 		return cms.ErrPathnameTaken
 	}
-	return q.run(ctx, `insert into pathname (site_id, version, pathname, locale_id, owner_id, by_route)
-		select site_id, version, pathname, locale_id, id, ? from page
-		where site_id = ? and version in (?, ?) and locale_id = ? and state in (?, ?) and own & ? <> 0`,
-		false, siteID, cms.Draft, cms.Live, localeID, stateOnline, stateOffline, cms.FieldPathname)
+	const own = ` from page where site_id = ? and version in (?, ?) and locale_id = ? and state in (?, ?) and own & ? <> 0`
+	args := []any{siteID, cms.Draft, cms.Live, localeID, stateOnline, stateOffline, cms.FieldPathname}
+	want, err := one(ctx, q, func(r row) (n int64, err error) { return n, r.Scan(&n) }, `select count(*)`+own, args...)
+	if err != nil {
+		return err
+	}
+	// Two pages may have come to the same pathname while it was hidden.
+	got, err := q.exec(ctx, `insert into pathname (site_id, version, pathname, locale_id, owner_id, by_route)
+		select site_id, version, pathname, locale_id, id, ?`+own+` on conflict do nothing`, append([]any{false}, args...)...)
+	if err == nil && got < want {
+		err = cms.ErrPathnameTaken
+	}
+	return err
 }

@@ -303,13 +303,15 @@ func (q queries) pagesIn(ctx context.Context, s source, pq cms.PageQuery, locale
 		}
 	}
 	if localeID != pq.LocaleID { // the inherited part: without what the locale overrides
+		// The offset keeps PostgreSQL from turning the look-up of one row into
+		// a join over all rows of the locale.
 		query += ` and not exists (select 1 from ` + s.table + ` o where o.site_id = p.site_id and o.id = p.id and o.locale_id = ?
 			and o.since = p.since`
 		args = append(args, pq.LocaleID)
 		if s.table == "page" {
 			query += ` and o.version = p.version`
 		}
-		query += `)`
+		query += ` limit 1 offset 0)`
 	}
 	query += ` order by ` + column + direction + `, p.id` + direction + ` limit ?`
 	return all(ctx, q, scanPageRow, query, append(args, pq.Limit+1)...)

@@ -32,7 +32,7 @@ var postgresDialect = &dialect{
 	tryLock:     `select pg_try_advisory_xact_lock(hashtextextended(?, 0))`,
 	view:        &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 	migrationLock: func() (lock.SessionLocker, error) {
-		return lock.NewPostgresSessionLocker()
+		return lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300)) // a try each second
 	},
 	classify: classifyPostgres,
 }

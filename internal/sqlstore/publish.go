@@ -138,10 +138,12 @@ func (q queries) PagesSince(ctx context.Context, siteID cms.ID, seq int64) ([]cm
 		union select id from page_past where site_id = ? and until > ? order by id`, siteID, seq, siteID, seq)
 }
 
-func (q queries) CountLive(ctx context.Context, siteID cms.ID) (int, error) {
-	return one(ctx, q, func(r row) (n int, err error) {
-		return n, r.Scan(&n)
-	}, `select count(*) from page where site_id = ? and version = ? and locale_id = ?`, siteID, cms.Live, cms.NoID)
+func (q queries) CountLive(ctx context.Context, siteID cms.ID) (pages, rows int, err error) {
+	counts, err := one(ctx, q, func(r row) (n [2]int, err error) {
+		return n, r.Scan(&n[0], &n[1])
+	}, `select coalesce(sum(case when locale_id = ? then 1 else 0 end), 0), count(*) from page
+		where site_id = ? and version = ?`, cms.NoID, siteID, cms.Live)
+	return counts[0], counts[1], err
 }
 
 // pastColumns are the columns that a row keeps when it is put aside.
@@ -273,4 +275,17 @@ func (q queries) UpdatePastPage(ctx context.Context, before, after cms.Page) err
 		}
 	}
 	return nil
+}
+
+func (q queries) LastLive(ctx context.Context, siteID, id cms.ID) (cms.Page, error) {
+	rows, err := all(ctx, q, scanPageRow, `select `+source{table: "page_past"}.columns()+` from page_past
+		where site_id = ? and id = ? and since = (select max(since) from page_past where site_id = ? and id = ?)`,
+		siteID, id, siteID, id)
+	if err == nil && len(rows) == 0 {
+		err = cms.NotFound(cms.KindPage)
+	}
+	if err != nil {
+		return cms.Page{}, err
+	}
+	return cms.PageFromRows(rows), nil
 }

@@ -47,6 +47,9 @@ func (q queries) SiteByKey(ctx context.Context, key cms.ID, now time.Time) (cms.
 
 func (q queries) Sites(ctx context.Context, workspaceID cms.ID, only []cms.ID, list cms.ListQuery) ([]cms.Site, error) {
 	where, args := ` where s.workspace_id = ? and s.id > ? and s.deleted_at is null`, []any{workspaceID, list.After}
+	if only != nil && len(only) == 0 {
+		return nil, nil
+	}
 	if only != nil {
 		where += ` and s.id in (` + marks(len(only)) + `)`
 		args = append(args, anys(only)...)

@@ -1,0 +1,194 @@
+package httpapi
+
+import (
+	"net/http"
+	"time"
+
+	"galley/internal/cms"
+	"galley/internal/service"
+)
+
+// Publish is one step of a site's live version, or one that is to come.
+type Publish struct {
+	Object       string            `json:"object" enum:"publish" doc:"Always publish."`
+	ID           *cms.ID           `json:"id" doc:"Identifier of the publish; null when there was nothing to publish."`
+	SiteID       cms.ID            `json:"siteId" doc:"The site that was published."`
+	Name         *string           `json:"name" doc:"Name given to the publish." example:"Spring campaign"`
+	Status       cms.PublishStatus `json:"status" doc:"Where the publish stands."`
+	PublishAt    *timestamp        `json:"publishAt" doc:"When it was scheduled for."`
+	PublishedAt  *timestamp        `json:"publishedAt" doc:"When it went live."`
+	ChangeCount  int               `json:"changeCount" doc:"How many changes it made." example:"3"`
+	PreviousID   *cms.ID           `json:"previousId" doc:"The publish that was live before."`
+	RestoredFrom *cms.ID           `json:"restoredFrom" doc:"The publish that this one went back to."`
+	Reason       *string           `json:"reason" doc:"Why it failed."`
+	CreatedAt    timestamp         `json:"createdAt" doc:"When it was asked for."`
+	CreatedBy    cms.ID            `json:"createdBy" doc:"The app that asked for it."`
+}
+
+func newPublish(p cms.Publish) Publish {
+	w := Publish{
+		Object: "publish", SiteID: p.SiteID, Name: p.Name, Status: p.Status, PublishAt: newNullTimestamp(p.PublishAt),
+		PublishedAt: newNullTimestamp(p.PublishedAt), ChangeCount: p.ChangeCount, PreviousID: p.PreviousID,
+		RestoredFrom: p.RestoredFrom, Reason: p.Reason, CreatedAt: newTimestamp(p.CreatedAt), CreatedBy: p.CreatedBy,
+	}
+	if p.ID != cms.NoID {
+		w.ID = &p.ID
+	}
+	return w
+}
+
+// Change is what a publish does to a page in one locale.
+type Change struct {
+	Object           string         `json:"object" enum:"change" doc:"Always change."`
+	ID               cms.ID         `json:"id" doc:"Identifier of the change: the same in every list."`
+	PageID           cms.ID         `json:"pageId" doc:"The page."`
+	Locale           string         `json:"locale" doc:"The locale: the default one for the page's own values." example:"en-US"`
+	Kind             cms.ChangeKind `json:"kind" doc:"What happens, the first that applies."`
+	Pathname         string         `json:"pathname" doc:"The pathname in effect afterwards, or before for a deletion." example:"/about"`
+	PreviousPathname *string        `json:"previousPathname" doc:"The pathname in effect before, where it changes." example:"/about-us"`
+	Fields           []FieldChange  `json:"fields" doc:"Every stored value that differs."`
+}
+
+// FieldChange is a stored value that differs.
+type FieldChange struct {
+	Field string `json:"field" doc:"The field." example:"title"`
+	From  any    `json:"from" doc:"The value before; null for none." example:"About"`
+	To    any    `json:"to" doc:"The value after; null for none." example:"About us"`
+}
+
+func newChange(c service.ChangeView) Change {
+	w := Change{
+		Object: "change", ID: c.ID(), PageID: c.PageID, Locale: c.Locale, Kind: c.Kind, Pathname: c.Pathname,
+		PreviousPathname: c.PreviousPathname, Fields: make([]FieldChange, len(c.Fields)),
+	}
+	for i, f := range c.Fields {
+		w.Fields[i] = FieldChange{f.Field, f.From, f.To}
+	}
+	return w
+}
+
+// ChangeList is a list of changes and the plan that names all of it.
+type ChangeList struct {
+	List[Change]
+	Plan string `json:"plan" doc:"A hash of the whole list."`
+}
+
+// PublishCreate is the body that publishes.
+type PublishCreate struct {
+	PageIDs   cms.Opt[[]cms.ID]   `json:"pageIds" nullable:"true" doc:"Only these pages; null means all."`
+	Locales   cms.Opt[[]string]   `json:"locales" doc:"Only the values of these locales, by code or id: the default locale's are the pages' own values, creations and deletions."`
+	Plan      cms.Opt[string]     `json:"plan" doc:"The plan of the changes that were reviewed: 409 when the draft has moved on since."`
+	Name      cms.Opt[*string]    `json:"name" maxLength:"255" doc:"Name of the publish." example:"Spring campaign"`
+	PublishAt cms.Opt[*time.Time] `json:"publishAt" doc:"When to publish the draft as it is then; now unless given." example:"2030-01-31T12:00:00.000Z"`
+	Confirm   cms.Opt[bool]       `json:"confirm" default:"false" doc:"Confirms a publish that takes most of the live pages away."`
+}
+
+func (b PublishCreate) domain(p *cms.Problems) cms.PublishRequest {
+	r := cms.PublishRequest{
+		PageIDs: b.PageIDs, Locales: b.Locales, Plan: b.Plan, Name: b.Name, PublishAt: b.PublishAt, Confirm: b.Confirm,
+	}
+	r.Clean(p, time.Now())
+	return r
+}
+
+// published answers a publish: one without an id made nothing new.
+func published(p cms.Publish) answer {
+	if p.ID == cms.NoID {
+		return ok(newPublish(p))
+	}
+	return created("/v2/publishes/"+p.ID.String(), newPublish(p))
+}
+
+func (r *request) publishID() (cms.ID, error) { return r.pathID("publishId", cms.KindPublish) }
+
+func (a *API) listChanges(r *request) (answer, error) {
+	id, err := r.siteID()
+	if err != nil {
+		return answer{}, err
+	}
+	review, err := a.svc.Changes(r.Context(), r.who, id, r.query.list)
+	return ok(ChangeList{newList(review.List, newChange), review.Plan}), err
+}
+
+func (a *API) publishSite(r *request) (answer, error) {
+	id, err := r.siteID()
+	if err != nil {
+		return answer{}, err
+	}
+	p, err := a.svc.Publish(r.Context(), r.who, id, input(r, PublishCreate.domain))
+	return published(p), err
+}
+
+func (a *API) listPublishes(r *request) (answer, error) {
+	id, err := r.siteID()
+	if err != nil {
+		return answer{}, err
+	}
+	list, err := a.svc.Publishes(r.Context(), r.who, id, r.query.list)
+	return ok(newList(list, newPublish)), err
+}
+
+func (a *API) getPublish(r *request) (answer, error) {
+	id, err := r.publishID()
+	if err != nil {
+		return answer{}, err
+	}
+	p, err := a.svc.GetPublish(r.Context(), r.who, id)
+	return ok(newPublish(p)), err
+}
+
+func (a *API) cancelPublish(r *request) (answer, error) {
+	id, err := r.publishID()
+	if err != nil {
+		return answer{}, err
+	}
+	return noContent(), a.svc.CancelPublish(r.Context(), r.who, id, ifMatch(r, newPublish))
+}
+
+func (a *API) listPublishChanges(r *request) (answer, error) {
+	id, err := r.publishID()
+	if err != nil {
+		return answer{}, err
+	}
+	list, err := a.svc.PublishChanges(r.Context(), r.who, id, r.query.list)
+	return ok(newList(list, newChange)), err
+}
+
+func (a *API) restorePublish(r *request) (answer, error) {
+	id, err := r.publishID()
+	if err != nil {
+		return answer{}, err
+	}
+	p, err := a.svc.RestorePublish(r.Context(), r.who, id)
+	return published(p), err
+}
+
+func (a *API) publishPage(r *request) (answer, error) {
+	id, err := r.pathID("pageId", cms.KindPage)
+	if err != nil {
+		return answer{}, err
+	}
+	p, err := a.svc.PublishPage(r.Context(), r.who, id)
+	return published(p), err
+}
+
+func (a *API) discardPage(r *request) (answer, error) {
+	id, err := r.pathID("pageId", cms.KindPage)
+	if err != nil {
+		return answer{}, err
+	}
+	page, gone, err := a.svc.DiscardPage(r.Context(), r.who, id)
+	if gone {
+		return answer{status: http.StatusNoContent}, err
+	}
+	return ok(newPage(page)), err
+}
+
+func (a *API) listPagePublishes(r *request) (answer, error) {
+	id, err := r.pathID("pageId", cms.KindPage)
+	if err != nil {
+		return answer{}, err
+	}
+	list, err := a.svc.PagePublishes(r.Context(), r.who, id, r.query.list)
+	return ok(newList(list, newPublish)), err
+}

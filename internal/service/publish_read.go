@@ -1,0 +1,178 @@
+package service
+
+import (
+	"context"
+
+	"galley/internal/cms"
+)
+
+// GetPublish reads a publish.
+func (s *Service) GetPublish(ctx context.Context, who Caller, id cms.ID) (cms.Publish, error) {
+	var p cms.Publish
+	err := s.store.View(ctx, func(r cms.Reader) error {
+		site, err := who.childSite(ctx, r, cms.KindPublish, Ref{ID: id}, nil)
+		if err != nil {
+			return err
+		}
+		p, err = r.Publish(ctx, site.ID, id)
+		return err
+	})
+	return p, err
+}
+
+// Publishes lists the publishes of a site, newest first.
+func (s *Service) Publishes(ctx context.Context, who Caller, siteID cms.ID, q cms.ListQuery) (cms.List[cms.Publish], error) {
+	var list cms.List[cms.Publish]
+	err := s.store.View(ctx, func(r cms.Reader) error {
+		site, err := who.site(ctx, r, siteID)
+		if err != nil {
+			return err
+		}
+		if q.After != cms.NoID {
+			if _, err := r.Publish(ctx, site.ID, q.After); err != nil {
+				return cursorError(err)
+			}
+		}
+		publishes, err := r.Publishes(ctx, site.ID, cms.NoID, q)
+		list = cms.CutList(publishes, q.Limit)
+		return err
+	})
+	return list, err
+}
+
+// PagePublishes lists the publishes that changed a page, newest first. A page
+// that was ever live has a history, deleted or not.
+func (s *Service) PagePublishes(ctx context.Context, who Caller, id cms.ID, q cms.ListQuery) (cms.List[cms.Publish], error) {
+	var list cms.List[cms.Publish]
+	err := s.store.View(ctx, func(r cms.Reader) error {
+		site, err := who.childSite(ctx, r, cms.KindPage, Ref{ID: id}, pageExists(cms.Draft))
+		if err != nil {
+			return err
+		}
+		if q.After != cms.NoID {
+			if err := changedPage(ctx, r, site.ID, q.After, id); err != nil {
+				return cursorError(err)
+			}
+		}
+		publishes, err := r.Publishes(ctx, site.ID, id, q)
+		if err != nil {
+			return err
+		}
+		list = cms.CutList(publishes, q.Limit)
+		if len(publishes) > 0 {
+			return nil
+		}
+		_, err = existingPage(r.Page(ctx, site.ID, cms.Draft, id))
+		return err
+	})
+	return list, err
+}
+
+// changedPage answers NotFound unless a publish changed a page.
+func changedPage(ctx context.Context, r cms.Reader, siteID, publishID, pageID cms.ID) error {
+	p, err := r.Publish(ctx, siteID, publishID)
+	if err != nil {
+		return err
+	}
+	after, err := liveAfter(ctx, r, siteID, p.Seq, []cms.ID{pageID})
+	if err != nil {
+		return err
+	}
+	before, err := liveAfter(ctx, r, siteID, max(p.Seq-1, 0), []cms.ID{pageID})
+	if err != nil {
+		return err
+	}
+	was, is := before[pageID], after[pageID]
+	if (was == nil && is == nil) || (was != nil && is != nil && was.Since == is.Since) {
+		return cms.NotFound(cms.KindPublish)
+	}
+	return nil
+}
+
+// version finds the version that a reader asks for: the draft, the live one, or
+// what a publish left.
+func (s *Service) version(ctx context.Context, r cms.Reader, site cms.Site, ref VersionRef) (cms.Version, error) {
+	if ref.Publish == cms.NoID {
+		return ref.Version, nil
+	}
+	p, err := r.Publish(ctx, site.ID, ref.Publish)
+	if err == nil && p.Seq == 0 {
+		err = cms.NotFound(cms.KindPublish) // it left no version
+	}
+	return cms.AfterPublish(p.Seq), err
+}
+
+// VersionRef names a version: the draft or live one, or by the publish that
+// left it.
+type VersionRef struct {
+	Version cms.Version
+	Publish cms.ID
+}
+
+// PublishPage publishes one page alone.
+func (s *Service) PublishPage(ctx context.Context, who Caller, id cms.ID) (cms.Publish, error) {
+	var p cms.Publish
+	err := s.inTx(ctx, func(tx cms.Tx) error {
+		site, err := who.childSite(ctx, tx, cms.KindPage, Ref{ID: id}, nil)
+		if err != nil {
+			return err
+		}
+		if err := hasDraftOrLive(ctx, tx, site.ID, id); err != nil {
+			return err
+		}
+		p, err = s.Publish(context.WithValue(ctx, txKey{}, tx), who, site.ID,
+			Given(cms.PublishRequest{PageIDs: cms.Some([]cms.ID{id})}))
+		return err
+	})
+	return p, err
+}
+
+// hasDraftOrLive answers NotFound for a page that neither version has.
+func hasDraftOrLive(ctx context.Context, r cms.Reader, siteID, id cms.ID) error {
+	_, err := existingPage(r.Page(ctx, siteID, cms.Draft, id))
+	if cms.CodeOf(err) == cms.CodeNotFound {
+		_, err = r.Page(ctx, siteID, cms.Live, id)
+	}
+	return err
+}
+
+// DiscardPage takes a page's draft, deleted or not, back to what is live. A
+// page that was never live is deleted, and gone is true.
+func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID) (view PageView, gone bool, err error) {
+	err = s.inTx(ctx, func(tx cms.Tx) error {
+		site, err := who.lockChildSite(ctx, tx, cms.KindPage, Ref{ID: id}, nil, cms.LockExclusive)
+		if err != nil {
+			return err
+		}
+		spoken, err := speak(ctx, tx, site, "")
+		if err != nil {
+			return err
+		}
+		draft, err := tx.LockPage(ctx, site.ID, cms.Draft, id)
+		if err != nil {
+			return err
+		}
+		live, err := tx.Page(ctx, site.ID, cms.Live, id)
+		if gone = cms.CodeOf(err) == cms.CodeNotFound; gone {
+			if draft.DeletedAt != nil {
+				return cms.NotFound(cms.KindPage)
+			}
+			after := draft
+			after.DeletedAt = new(s.now())
+			return s.savePage(ctx, tx, spoken.locales, draft, &after)
+		}
+		if err != nil {
+			return err
+		}
+		after := cms.DiscardPage(draft, live, spoken.locales)
+		view = spoken.view(after)
+		if err := moveClaims(ctx, tx, site.ID, after, draft.Claims(spoken.locales), after.Claims(spoken.locales)); err != nil {
+			return err
+		}
+		if err := tx.UpdatePage(ctx, draft, after); err != nil {
+			return err
+		}
+		return tx.MarkPages(ctx, site.ID, []cms.ID{id}, nil, false)
+	})
+	return view, gone, err
+}

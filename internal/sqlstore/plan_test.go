@@ -1,0 +1,326 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"galley/internal/cms"
+)
+
+// unindexed are the tables that may be read from end to end: they are small
+// and read whole, or they are the engine's own.
+var unindexed = map[string]bool{"workspace": true, "installation": true}
+
+// statement is what the store sent to the engine.
+type statement struct {
+	query string
+	args  []any
+}
+
+// recorder notes every statement that it passes on.
+type recorder struct {
+	conn
+	sent map[string]statement
+}
+
+func (r recorder) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	r.sent[query] = statement{query, args}
+	return r.conn.ExecContext(ctx, query, args...)
+}
+
+func (r recorder) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	r.sent[query] = statement{query, args}
+	return r.conn.QueryContext(ctx, query, args...)
+}
+
+func TestEveryQueryUsesAnIndex(t *testing.T) {
+	for name, engine := range map[string]struct {
+		store   *Store
+		prepare string
+		check   func(t *testing.T, tx *sql.Tx, s statement)
+	}{
+		"sqlite": {sqliteForTest(t), "analyze", checkSQLitePlan},
+		// What the planner still does with all of these off, it has to do.
+		"postgres": {postgresForTest(t), "analyze; set enable_seqscan = off; set enable_bitmapscan = off; " +
+			"set enable_sort = off; set enable_hashjoin = off; set enable_mergejoin = off", checkPostgresPlan},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := engine.store
+			s.write.SetMaxOpenConns(1) // settings belong to a connection
+			site := seedSite(t, s)
+			seedPages(t, s, site)
+			if _, err := s.write.ExecContext(t.Context(), engine.prepare); err != nil {
+				t.Fatal(err)
+			}
+			tx, err := s.write.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = tx.Rollback() }()
+			r := recorder{tx, map[string]statement{}}
+			useEverything(t, queries{r, s.dialect}, site)
+			if len(r.sent) < 80 {
+				t.Errorf("only %d statements were seen", len(r.sent))
+			}
+			for _, sent := range r.sent {
+				engine.check(t, tx, sent)
+			}
+		})
+	}
+}
+
+// sqliteStep is a line of a plan that reads a whole table or index.
+var sqliteStep = regexp.MustCompile(`^SCAN ([a-z]\w*)`)
+
+// alias finds what table an alias stands for.
+func alias(query, name string) string {
+	found := regexp.MustCompile(`(?:from|join|update|into)\s+(\w+)\s+` + name + `\b`).FindStringSubmatch(query)
+	if found == nil {
+		return name
+	}
+	return found[1]
+}
+
+func checkSQLitePlan(t *testing.T, tx *sql.Tx, s statement) {
+	t.Helper()
+	rows, err := tx.QueryContext(t.Context(), "explain query plan "+s.query, s.args...)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, s.query)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id, parent, unused int
+		var step string
+		if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+			t.Fatal(err)
+		}
+		scan := sqliteStep.FindStringSubmatch(step)
+		if scan != nil && !unindexed[alias(s.query, scan[1])] {
+			t.Errorf("%s in\n%s", step, s.query)
+		}
+		if strings.Contains(step, "USE TEMP B-TREE") && !strings.Contains(s.query, "from workspace") {
+			t.Errorf("%s in\n%s", step, s.query)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// planNode is a step of PostgreSQL's plan.
+type planNode struct {
+	NodeType  string     `json:"Node Type"`
+	Relation  string     `json:"Relation Name"`
+	IndexCond string     `json:"Index Cond"`
+	Plans     []planNode `json:"Plans"`
+}
+
+func checkPostgresPlan(t *testing.T, tx *sql.Tx, s statement) {
+	t.Helper()
+	var text []byte
+	err := tx.QueryRowContext(t.Context(), "explain (format json) "+s.query, s.args...).Scan(&text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, s.query)
+	}
+	var plans []struct{ Plan planNode }
+	if err := json.Unmarshal(text, &plans); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range plans {
+		checkNode(t, p.Plan, s.query)
+	}
+}
+
+func checkNode(t *testing.T, n planNode, query string) {
+	t.Helper()
+	if !unindexed[n.Relation] && strings.HasSuffix(n.NodeType, "Scan") && n.Relation != "" && n.IndexCond == "" {
+		t.Errorf("%s of %s reads all of it in\n%s", n.NodeType, n.Relation, query)
+	}
+	if strings.Contains(n.NodeType, "Sort") && !strings.Contains(query, "from workspace") {
+		t.Errorf("%s in\n%s", n.NodeType, query)
+	}
+	for _, child := range n.Plans {
+		checkNode(t, child, query)
+	}
+}
+
+// seedSite stores a site with two locales.
+func seedSite(t *testing.T, s *Store) cms.Site {
+	t.Helper()
+	now := time.Now()
+	site := cms.Site{
+		ID: cms.NewID(), WorkspaceID: cms.NewID(), Name: "Site", PublicAPIKey: cms.NewSiteKey(),
+		KeyAccess: cms.AccessDraft, LocaleMode: cms.LocalesInternal, CreatedAt: now, UpdatedAt: now,
+	}
+	site.DefaultLocale = cms.Locale{ID: cms.NewID(), SiteID: site.ID, Code: "en", CreatedAt: now}
+	site.DefaultLocaleID = site.DefaultLocale.ID
+	do(t, s.InTx(t.Context(), func(tx cms.Tx) error {
+		if err := tx.CreateSite(t.Context(), site); err != nil {
+			return err
+		}
+		return tx.CreateLocale(t.Context(), site.DefaultLocale)
+	}))
+	return site
+}
+
+// seedPages fills several sites, so that reading all of a table is a mistake
+// that the planner would not make for the sake of its size.
+func seedPages(t *testing.T, s *Store, site cms.Site) {
+	t.Helper()
+	for range 100 {
+		seedSite(t, s)
+	}
+	for _, site := range []cms.Site{site, seedSite(t, s), seedSite(t, s)} {
+		do(t, s.InTx(t.Context(), func(tx cms.Tx) error {
+			for i := range 200 {
+				p := seedPage(site.ID, fmt.Sprintf("/p/%d", i))
+				if err := tx.CreatePage(t.Context(), p); err != nil {
+					return err
+				}
+				r := cms.Route{ID: cms.NewID(), SiteID: site.ID, Pathname: fmt.Sprintf("/r/%d", i), CreatedAt: time.Now()}
+				if err := tx.CreateRoute(t.Context(), r); err != nil {
+					return err
+				}
+				if err := tx.TakePathnames(t.Context(), site.ID, append(p.Claims(nil), r.Claims()...)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	}
+}
+
+func seedPage(siteID cms.ID, pathname string) cms.Page {
+	p := cms.Page{ID: cms.NewID(), SiteID: siteID, CreatedAt: time.Now(), UpdatedAt: time.Now()}
+	p.Pathname, p.IsOnline = pathname, true
+	return p
+}
+
+func do(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// useEverything calls every method of a transaction in each of its forms.
+func useEverything(t *testing.T, q queries, site cms.Site) {
+	t.Helper()
+	ctx := t.Context()
+	app := cms.App{ID: cms.NewID(), WorkspaceID: site.WorkspaceID, Scopes: cms.Scopes, CreatedAt: time.Now()}
+	locale := cms.Locale{ID: cms.NewID(), SiteID: site.ID, Code: "fr", CreatedAt: time.Now()}
+	route := cms.Route{ID: cms.NewID(), SiteID: site.ID, Pathname: "/route", CreatedAt: time.Now()}
+	before := seedPage(site.ID, "/page")
+	before.Localizations = map[cms.ID]cms.Localization{locale.ID: {Own: cms.FieldPathname, Values: cms.Values{Pathname: "/fr"}}}
+	claims := before.Claims(cms.Locales{locale})
+	twin := site
+	twin.ID, twin.PublicAPIKey, twin.DefaultLocaleID = cms.NewID(), cms.NewSiteKey(), cms.NewID()
+	twinLocale := cms.Locale{ID: twin.DefaultLocaleID, SiteID: twin.ID, Code: "en", CreatedAt: time.Now()}
+	ids := []cms.ID{before.ID, cms.NewID()}
+	list := cms.ListQuery{Limit: 20}
+	purged := twin
+	purged.DeletedAt = new(time.Unix(0, 0))
+	rotated := site
+	rotated.PublicAPIKey = cms.NewSiteKey()
+
+	_, err := q.Install(ctx, time.Now())
+	do(t, err)
+	do(t, q.CreateWorkspace(ctx, cms.Workspace{ID: site.WorkspaceID, Name: "W", CreatedAt: time.Now()}))
+	do(t, q.CreateApp(ctx, app, cms.KeyHash{1}))
+	do(t, q.UpdateApp(ctx, app))
+	do(t, q.RotateAppKey(ctx, app, cms.KeyHash{2}, time.Now()))
+	do(t, q.TouchApp(ctx, app.WorkspaceID, app.ID, time.Now()))
+	do(t, q.CreateLocale(ctx, locale))
+	do(t, q.UpdateLocale(ctx, locale))
+	do(t, q.CreatePage(ctx, before))
+	do(t, q.TakePathnames(ctx, site.ID, claims))
+	useReader(t, q, site, app, locale, before, ids, list)
+	useLocks(t, q, site, app, before)
+	do(t, q.HideLocale(ctx, site.ID, locale.ID))
+	do(t, q.ShowLocale(ctx, site.ID, locale.ID))
+	do(t, q.ReleasePathnames(ctx, site.ID, claims))
+	do(t, q.UpdatePage(ctx, before, before.Delocalize(locale.ID)))
+	do(t, q.CreateRoute(ctx, route))
+	_, err = q.LockRoute(ctx, site.ID, route.ID)
+	do(t, err)
+	do(t, q.UpdateRoute(ctx, route))
+	do(t, q.RotateSiteKey(ctx, rotated, time.Now()))
+	do(t, q.CreateSite(ctx, twin))
+	do(t, q.CreateLocale(ctx, twinLocale))
+	do(t, q.CopySite(ctx, site.ID, twin.ID, map[cms.ID]cms.ID{site.DefaultLocaleID: twinLocale.ID}, time.Now()))
+	do(t, q.UpdateSite(ctx, purged))
+	if n, err := q.PurgeSites(ctx, time.Now(), 10); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+}
+
+func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.Locale, page cms.Page, ids []cms.ID, list cms.ListQuery) {
+	t.Helper()
+	ctx := t.Context()
+	for _, call := range []func() error{
+		func() error { _, err := q.Workspace(ctx, site.WorkspaceID); return err },
+		func() error { _, err := q.Workspaces(ctx); return err },
+		func() error { _, err := q.App(ctx, site.WorkspaceID, app.ID); return err },
+		func() error { _, err := q.AppOf(ctx, app.ID); return err },
+		func() error { _, err := q.AppByKey(ctx, cms.KeyHash{2}, time.Now()); return err },
+		func() error { _, err := q.Apps(ctx, site.WorkspaceID, list); return err },
+		func() error { _, err := q.Site(ctx, site.ID); return err },
+		func() error { _, err := q.SiteByKey(ctx, site.PublicAPIKey, time.Now()); return err },
+		func() error { _, err := q.Sites(ctx, site.WorkspaceID, nil, list); return err },
+		func() error {
+			_, err := q.Sites(ctx, site.WorkspaceID, []cms.ID{site.ID, cms.NewID()}, list)
+			return err
+		},
+		func() error { _, err := q.SitesOf(ctx, []cms.ID{site.ID, cms.NewID()}); return err },
+		func() error { _, err := q.SiteOf(ctx, cms.KindPage, page.ID); return err },
+		func() error { _, err := q.Locales(ctx, site.ID); return err },
+		func() error { _, err := q.Page(ctx, site.ID, cms.Draft, page.ID); return err },
+		func() error { _, err := q.PagePaths(ctx, site.ID, cms.Draft, ids); return err },
+		func() error { _, err := q.LocalizedPages(ctx, site.ID, cms.Draft, locale.ID, 10); return err },
+		func() error { _, err := q.Routes(ctx, site.ID, list); return err },
+		func() error { _, err := q.Claims(ctx, site.ID, cms.Draft, []string{"/page", "/x"}); return err },
+	} {
+		do(t, call())
+	}
+	useLists(t, q, cms.PageQuery{SiteID: site.ID, IncludeOffline: true}, locale.ID)
+}
+
+// useLists reads page lists in every form: with and without a locale, a cursor
+// and a prefix, in every order.
+func useLists(t *testing.T, q queries, pq cms.PageQuery, localeID cms.ID) {
+	t.Helper()
+	for _, pq.Sort = range cms.PageSorts {
+		for _, pq.Descending = range []bool{false, true} {
+			for _, pq.LocaleID = range []cms.ID{cms.NoID, localeID} {
+				for _, pq.PathPrefix = range []string{"", "/p"} {
+					pq.After = nil
+					for _, pq.Limit = range []int{0, 20} { // 0: so that the locale's own rows end the inherited ones
+						rows, err := q.Pages(t.Context(), pq)
+						do(t, err)
+						if len(rows) > 0 {
+							pq.After = new(rows[0].Position(pq.Sort))
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func useLocks(t *testing.T, q queries, site cms.Site, app cms.App, page cms.Page) {
+	t.Helper()
+	_, err := q.LockApp(t.Context(), site.WorkspaceID, app.ID)
+	do(t, err)
+	for _, lock := range []cms.Lock{cms.LockShared, cms.LockExclusive} {
+		_, err = q.LockSite(t.Context(), site.ID, lock)
+		do(t, err)
+	}
+	_, err = q.LockPage(t.Context(), site.ID, cms.Draft, page.ID)
+	do(t, err)
+}

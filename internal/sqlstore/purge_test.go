@@ -1,0 +1,89 @@
+package sqlstore
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"galley/internal/cms"
+)
+
+// siteTables finds the tables whose rows belong to a site, those of later
+// migrations included.
+var siteTables = map[string]string{
+	"sqlite": `select m.name from sqlite_master m join pragma_table_info(m.name) c
+		where m.type = 'table' and c.name = 'site_id'`,
+	"postgres": `select table_name from information_schema.columns where table_schema = 'public' and column_name = 'site_id'`,
+}
+
+func TestPurgeLeavesNoRowBehind(t *testing.T) {
+	for name, s := range map[string]*Store{"sqlite": sqliteForTest(t), "postgres": postgresForTest(t)} {
+		t.Run(name, func(t *testing.T) {
+			site, bystander := seedSite(t, s), seedSite(t, s)
+			for _, site := range []cms.Site{site, bystander} {
+				furnish(t, s, site)
+			}
+			before := rowsOf(t, s, name, bystander.ID)
+			for _, table := range []string{"page", "pathname", "route", "locale", "directory", "site_key"} {
+				if before[table] == 0 {
+					t.Fatalf("a furnished site has no row in %s: %v", table, before)
+				}
+			}
+
+			site.DeletedAt = new(time.Unix(0, 0))
+			do(t, s.InTx(t.Context(), func(tx cms.Tx) error {
+				if err := tx.UpdateSite(t.Context(), site); err != nil {
+					return err
+				}
+				_, err := tx.PurgeSites(t.Context(), time.Now(), 10)
+				return err
+			}))
+			for table, n := range rowsOf(t, s, name, site.ID) {
+				if n != 0 {
+					t.Errorf("%d rows are left in %s", n, table)
+				}
+			}
+			if after := rowsOf(t, s, name, bystander.ID); fmt.Sprint(after) != fmt.Sprint(before) {
+				t.Errorf("another site had %v rows and has %v", before, after)
+			}
+		})
+	}
+}
+
+func rowsOf(t *testing.T, s *Store, engine string, siteID cms.ID) map[string]int {
+	t.Helper()
+	tables, err := all(t.Context(), s.queries, func(r row) (name string, err error) { return name, r.Scan(&name) }, siteTables[engine])
+	do(t, err)
+	counts := map[string]int{}
+	for _, table := range tables {
+		n, err := one(t.Context(), s.queries, func(r row) (n int, err error) { return n, r.Scan(&n) },
+			`select count(*) from `+table+` where site_id = ?`, siteID)
+		do(t, err)
+		counts[table] = n
+	}
+	return counts
+}
+
+// furnish gives a site a row in every table.
+func furnish(t *testing.T, s *Store, site cms.Site) {
+	t.Helper()
+	p := seedPage(site.ID, "/page")
+	p.Localizations = map[cms.ID]cms.Localization{cms.NewID(): {Own: cms.FieldTitle, Values: cms.Values{Pathname: "/page"}}}
+	live := p
+	live.Version = cms.Live
+	r := cms.Route{ID: cms.NewID(), SiteID: site.ID, Pathname: "/route", CreatedAt: time.Now()}
+	rotated := site
+	rotated.PublicAPIKey = cms.NewSiteKey()
+	for _, step := range []func(tx cms.Tx) error{
+		func(tx cms.Tx) error { return tx.CreatePage(t.Context(), p) },
+		func(tx cms.Tx) error { return tx.UpdatePage(t.Context(), cms.Page{}, live) },
+		func(tx cms.Tx) error { return tx.CreateRoute(t.Context(), r) },
+		func(tx cms.Tx) error {
+			return tx.TakePathnames(t.Context(), site.ID, append(p.Claims(nil), r.Claims()...))
+		},
+		func(tx cms.Tx) error { return tx.TakePathnames(t.Context(), site.ID, live.Claims(nil)) },
+		func(tx cms.Tx) error { return tx.RotateSiteKey(t.Context(), rotated, time.Now()) },
+	} {
+		do(t, s.InTx(t.Context(), step))
+	}
+}

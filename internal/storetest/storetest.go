@@ -1,0 +1,108 @@
+// Package storetest holds every engine to the contract of cms.Store. It knows
+// no engine: each one's tests call Run with a way to make an empty store.
+package storetest
+
+import (
+	"testing"
+
+	"galley/internal/cms"
+)
+
+// suite is everything that a store must do. There is no way to opt out: the
+// engines are equal because all of them pass all of it.
+var suite = []struct {
+	name string
+	run  func(t *testing.T, store cms.Store)
+}{
+	{"workspace/kept as given", workspaceKept},
+	{"workspace/oldest first", workspacesOldestFirst},
+	{"workspace/one installation is told that the store was empty", installOnce},
+
+	{"app/kept as given", appKept},
+	{"app/absent", appAbsent},
+	{"app/deleted is found", appDeletedFound},
+	{"app/a key has one app", appKeyConflict},
+	{"app/list", appList},
+	{"app/update", appUpdate},
+	{"app/a key works until the app ends", appKeyExpiry},
+	{"app/rotated key works until its end", appKeyRotation},
+	{"app/last use moves forward only", appTouch},
+
+	{"site/kept as given", siteKept},
+	{"site/absent", siteAbsent},
+	{"site/deleted is found", siteDeletedFound},
+	{"site/update", siteUpdate},
+	{"site/a key has one site", siteKeyConflict},
+	{"site/list", siteList},
+	{"site/list of those named", siteListOnly},
+	{"site/workspaces of sites", sitesOf},
+	{"site/site of a child", siteOf},
+	{"site/rotated key works until its end", siteKeyRotation},
+	{"site/purge removes the site and nothing else", sitePurge},
+	{"site/purge takes the oldest within its limit", sitePurgeLimit},
+
+	{"locale/kept as given", localeKept},
+	{"locale/code, domain and prefix are unique", localeConflicts},
+	{"locale/what deleted locales and other sites hold is free", localeNoConflicts},
+	{"locale/update", localeUpdate},
+	{"locale/hidden gives its pathnames up and takes them again", localeHideShow},
+	{"locale/shown only if nothing is in the way", localeShowConflicts},
+
+	{"page/kept as given", pageKept},
+	{"page/absent", pageAbsent},
+	{"page/deleted is found", pageDeletedFound},
+	{"page/draft and live stand apart", pageVersions},
+	{"page/update", pageUpdate},
+	{"page/update of localizations", pageUpdateLocalizations},
+	{"page/pathnames in locales", pagePaths},
+	{"page/pages that a locale overrides", pageLocalized},
+
+	{"pagelist/by code point", listByCodePoint},
+	{"pagelist/nulls last", listNullsLast},
+	{"pagelist/ties by id", listTiesByID},
+	{"pagelist/prefix letter for letter", listPrefix},
+	{"pagelist/offline, deleted and live", listStates},
+	{"pagelist/one page more than the limit", listLimit},
+	{"pagelist/every order in every locale", listEveryOrder},
+
+	{"route/kept as given", routeKept},
+	{"route/absent and deleted", routeAbsent},
+	{"route/list", routeList},
+	{"route/update", routeUpdate},
+
+	{"claim/one holder for each version and locale", claimTaken},
+	{"claim/a refusal leaves the transaction usable", claimRefusalIsHarmless},
+	{"claim/released by its owner alone", claimRelease},
+	{"claim/found in every locale", claimsFound},
+	{"claim/letter for letter", claimLetters},
+
+	{"copy/draft and live with localizations", copyWhole},
+	{"copy/hidden locales stay behind", copyHiddenLocales},
+	{"copy/deleted items", copyDeleted},
+	{"copy/of many pages", copyMany},
+
+	{"tx/all or nothing", txRollback},
+	{"tx/a panic leaves nothing behind", txPanic},
+	{"tx/reads what it wrote", txReadsOwnWrites},
+	{"tx/readers neither wait nor see what is not committed", txReaders},
+	{"tx/a view is of one moment", txView},
+	{"tx/a canceled context", txCanceled},
+	{"tx/ping", txPing},
+	{"tx/text, numbers and times are kept exactly", txValues},
+
+	{"concurrency/one of two gets a pathname", racePathname},
+	{"concurrency/64 writers lose nothing", raceWriters},
+	{"concurrency/locked rows are read and written by one at a time", raceCounters},
+	{"concurrency/walks while others write", raceWalks},
+	{"concurrency/walks whose cursor moves or goes", raceMovingCursor},
+}
+
+// Run runs the suite, a fresh and empty store for each case.
+func Run(t *testing.T, newStore func(t *testing.T) cms.Store) {
+	for _, c := range suite {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.run(t, newStore(t))
+		})
+	}
+}

@@ -56,6 +56,7 @@ func (c *serveCommand) Run(t *terminal) error {
 		registry.MustRegister(collectors.NewDBStatsCollector(pool, name))
 	}
 	svc := service.New(store, now)
+	svc.Guard = service.Guard{Share: c.GuardShare, Pages: c.GuardPages}
 	first, err := svc.FirstStart(t.ctx, bootstrap)
 	if err != nil {
 		return errors.Join(err, listener.Close(), store.Close())
@@ -67,7 +68,7 @@ func (c *serveCommand) Run(t *terminal) error {
 	}
 	t.printf("Galley %s listens on %s (reference: %s/docs)\n", Version, address, address)
 	log.Info("listening", "address", address)
-	srv := server.New(log, c.DrainDelay, c.jobs(svc, log)...)
+	srv := server.New(log, c.DrainDelay, c.jobs(svc, registry, log)...)
 	buckets, closeBuckets, err := c.buckets(registry, log)
 	if err != nil {
 		return errors.Join(err, listener.Close(), store.Close())
@@ -151,8 +152,9 @@ func (c *serveCommand) handler(svc *service.Service, store *sqlstore.Store, buck
 	})
 }
 
-func (c *serveCommand) jobs(svc *service.Service, log *slog.Logger) []server.Job {
+func (c *serveCommand) jobs(svc *service.Service, registry *prometheus.Registry, log *slog.Logger) []server.Job {
 	return []server.Job{
+		{Name: "publish what is due", Every: time.Second, Run: publishDue(svc, registry, log)},
 		{Name: "save when apps were used", Every: time.Minute, Run: svc.SaveUsage, AtStop: true},
 		{Name: "forget kept answers", Every: 10 * time.Minute, Run: svc.ForgetAnswers},
 		{Name: "purge deleted sites", Every: time.Hour, Run: func(ctx context.Context) error {
@@ -162,6 +164,36 @@ func (c *serveCommand) jobs(svc *service.Service, log *slog.Logger) []server.Job
 			}
 			return err
 		}},
+		{Name: "purge past publishes", Every: time.Hour, Run: func(ctx context.Context) error {
+			if c.History == 0 {
+				return nil
+			}
+			return svc.PurgeHistory(ctx, c.History)
+		}},
+	}
+}
+
+// publishDue runs the scheduled publishes whose time has come, and tells what
+// became of them.
+func publishDue(svc *service.Service, registry *prometheus.Registry, log *slog.Logger) func(context.Context) error {
+	runs := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "galley_scheduled_publishes_total", Help: "Scheduled publishes that this node ran, by what became of them.",
+	}, []string{"status"})
+	registry.MustRegister(runs)
+	return func(ctx context.Context) error {
+		for {
+			p, err := svc.RunDuePublish(ctx)
+			if err != nil || p == nil {
+				return err
+			}
+			runs.WithLabelValues(string(p.Status)).Inc()
+			fields := []any{"publish", p.ID, "site", p.SiteID, "changes", p.ChangeCount}
+			if p.Status == cms.StatusFailed {
+				log.Error("a scheduled publish failed", append(fields, "reason", *p.Reason)...)
+				continue
+			}
+			log.Info("a scheduled publish ran", fields...)
+		}
 	}
 }
 

@@ -187,6 +187,9 @@ type Tx interface {
 	// LivePathnameClash finds a page among these whose pathname in a locale of
 	// the live version another page or route holds.
 	LivePathnameClash(ctx context.Context, siteID ID, ids []ID) ([]Claim, error)
+	// PurgeHistory removes for good the publishes before the last one of each
+	// site that went live before the given time, and what only they show.
+	PurgeHistory(ctx context.Context, before time.Time) error
 	// PastPages are up to limit states that pages had in the live version, of
 	// those that a locale overrides something of.
 	PastPages(ctx context.Context, siteID, localeID ID, limit int) ([]Page, error)

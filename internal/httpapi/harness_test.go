@@ -269,7 +269,14 @@ func documentedPath(req *http.Request) string {
 			return collection
 		case len(rest) == 1:
 			return collection + "/" + id
-		case len(rest) == 2 && strings.Contains(" restore duplicate rotate-key pages rotate ", " "+rest[1]+" "):
+		case len(rest) == 2 && strings.Contains(" restore duplicate rotate-key pages rotate changes publish publishes ", " "+rest[1]+" "):
+			return collection + "/" + id + "/" + rest[1]
+		}
+	case "/v2/publishes":
+		switch {
+		case len(rest) == 1 && rest[0] != "":
+			return collection + "/" + id
+		case len(rest) == 2 && (rest[1] == "changes" || rest[1] == "restore"):
 			return collection + "/" + id + "/" + rest[1]
 		}
 	case "/v2/locales":
@@ -290,8 +297,8 @@ func documentedPath(req *http.Request) string {
 		}
 		if _, ok := cms.ParseID(rest[0]); ok && len(rest) > 1 && collection == "/v6/pages" {
 			switch {
-			case len(rest) == 2 && rest[1] == "restore":
-				return collection + "/" + id + "/restore"
+			case len(rest) == 2 && strings.Contains(" restore publish discard publishes ", " "+rest[1]+" "):
+				return collection + "/" + id + "/" + rest[1]
 			case len(rest) == 3 && rest[1] == "localizations":
 				return collection + "/" + id + "/localizations/fr"
 			}

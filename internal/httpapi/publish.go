@@ -52,8 +52,8 @@ type Change struct {
 // FieldChange is a stored value that differs.
 type FieldChange struct {
 	Field string `json:"field" doc:"The field." example:"title"`
-	From  any    `json:"from" doc:"The value before; null for none." example:"About"`
-	To    any    `json:"to" doc:"The value after; null for none." example:"About us"`
+	From  any    `json:"from" doc:"The value before; null for none."`
+	To    any    `json:"to" doc:"The value after; null for none."`
 }
 
 func newChange(c service.ChangeView) Change {

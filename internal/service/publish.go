@@ -28,14 +28,12 @@ type release struct {
 	changes []cms.Change
 	dark    int      // pages that readers lose
 	clean   []cms.ID // pages whose draft is then what is live
-	same    []cms.ID // pages that do not change, though they were touched
 }
 
 // add takes a page from one live state to another.
 func (rel *release) add(before, after *cms.Page, id cms.ID, locales cms.Locales) {
 	changes := cms.Changes(before, after, locales)
 	if len(changes) == 0 {
-		rel.same = append(rel.same, id)
 		return
 	}
 	rel.ids = append(rel.ids, id)
@@ -189,12 +187,9 @@ func checkPlan(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locale
 func (s *Service) release(ctx context.Context, tx cms.Tx, locales cms.Locales, rel *release, p *cms.Publish, save func(context.Context, cms.Publish) error) error {
 	now := s.now()
 	p.Status, p.ChangeCount = cms.StatusPublished, len(rel.changes)
-	if err := tx.MarkPages(ctx, p.SiteID, rel.same, nil, false); err != nil && p.RestoredFrom == nil {
-		return err
-	}
 	if len(rel.changes) == 0 {
 		p.ID = cms.NoID
-		return nil
+		return tx.MarkPages(ctx, p.SiteID, rel.clean, nil, false)
 	}
 	if err := s.checkGuard(ctx, tx, rel, *p); err != nil {
 		return err
@@ -229,14 +224,14 @@ func (s *Service) release(ctx context.Context, tx cms.Tx, locales cms.Locales, r
 
 // checkGuard refuses to take most of a site away by accident.
 func (s *Service) checkGuard(ctx context.Context, tx cms.Tx, rel *release, p cms.Publish) error {
-	if p.Confirm || rel.dark < s.guard.Pages {
+	if p.Confirm || rel.dark < s.Guard.Pages {
 		return nil
 	}
 	live, _, err := tx.CountLive(ctx, p.SiteID)
 	if err != nil {
 		return err
 	}
-	if float64(rel.dark) <= s.guard.Share*float64(live) {
+	if float64(rel.dark) <= s.Guard.Share*float64(live) {
 		return nil
 	}
 	return cms.Conflict(fmt.Sprintf("This would take %d of %d live pages offline or away, send confirm: true if that is meant", rel.dark, live))
@@ -359,7 +354,6 @@ func rewind(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales, 
 	for _, id := range ids {
 		rel.add(lives[id], cms.RestorePage(was[id], lives[id], locales), id, locales)
 	}
-	rel.same = nil // the draft of these is not what is live
 	return rel, nil
 }
 

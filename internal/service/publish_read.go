@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"time"
 
 	"galley/internal/cms"
 )
@@ -175,4 +176,10 @@ func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID) (view 
 		return tx.MarkPages(ctx, site.ID, []cms.ID{id}, nil, false)
 	})
 	return view, gone, err
+}
+
+// PurgeHistory removes for good what is only seen by reading publishes older
+// than the retention.
+func (s *Service) PurgeHistory(ctx context.Context, retention time.Duration) error {
+	return s.store.InTx(ctx, func(tx cms.Tx) error { return tx.PurgeHistory(ctx, s.now().Add(-retention)) })
 }

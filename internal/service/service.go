@@ -11,9 +11,10 @@ import (
 
 // Service does what callers ask for, as far as they may.
 type Service struct {
+	Guard Guard // against publishing most of a site away
+
 	store     cms.Store
 	clock     func() time.Time
-	guard     Guard
 	positions *positions
 	usage     usage
 	underWay  underWay
@@ -22,7 +23,7 @@ type Service struct {
 // New makes a service on a store. Only tests hand in a clock other than
 // time.Now.
 func New(store cms.Store, clock func() time.Time) *Service {
-	return &Service{store: store, clock: clock, guard: DefaultGuard, positions: newPositions()}
+	return &Service{store: store, clock: clock, Guard: DefaultGuard, positions: newPositions()}
 }
 
 // now is the time in the precision that answers show, so that what is stored

@@ -58,11 +58,12 @@ race: deps ## Run all tests with the race detector (needs a C compiler)
 
 .PHONY: bench
 bench: deps ## Measure the hot paths on both engines
-	go test -run '^$$' -bench . -benchmem ./bench
+	go test -run '^$$' -bench '^Benchmark(Get|List|Create|Update|Batch)' -benchmem ./bench
+	go test -run '^$$' -bench '^BenchmarkBig' -benchtime 1x -timeout 30m ./bench
 
 .PHONY: bench-quick
 bench-quick: ## Measure the hot paths on SQLite, in under two minutes
-	go test -run '^$$' -bench '/sqlite' -benchtime 1s -benchmem ./bench
+	go test -run '^$$' -bench '(Get|List|Create|Update|Batch)/sqlite' -benchtime 1s -benchmem ./bench
 
 .PHONY: torture
 torture: ## Kill the server under load, again and again

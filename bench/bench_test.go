@@ -39,6 +39,8 @@ type fixture struct {
 	key     string
 	sites   []string
 	pages   []page
+	bigIDs  []string // see big_test.go
+	rounds  int
 }
 
 type page struct{ ID, SiteID, Pathname string }

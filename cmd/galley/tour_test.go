@@ -14,33 +14,31 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var updateTour = flag.Bool("update-tour", false, "write the answers of the README's tour anew")
+var updateTour = flag.Bool("update-tour", false, "write the answers of the documents' tours anew")
 
-const readme = "../../README.md"
-
-// block is a fenced block of the README.
+// block is a fenced block of a document.
 var block = regexp.MustCompile("(?s)```(sh|json)\n(.*?)```\n")
 
-// TestReadmeTour runs every command of the README's tour, in order, against a
-// fresh server, and holds each answer against the one printed below it.
-func TestReadmeTour(t *testing.T) {
-	text, err := os.ReadFile(readme)
+// TestTours runs every command of the documents' tours, in order, each against
+// a fresh server, and holds each answer against the one printed below it.
+func TestTours(t *testing.T) {
+	for file, steps := range map[string]int{"README.md": 8, "docs/publishing.md": 8} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			runTour(t, "../../"+file, steps)
+		})
+	}
+}
+
+func runTour(t *testing.T, file string, steps int) {
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, tour, ok := strings.Cut(string(text), "## A tour with curl\n")
-	if !ok {
-		t.Fatal("the README has no tour")
-	}
-	tour, after, ok := strings.Cut(tour, "\n## ")
-	if !ok {
-		t.Fatal("the tour has no end")
-	}
-	server := serve(t, nil)
-	shell := newTourShell(server)
+	shell := newTourShell(serve(t, nil))
 	printed, said := names{}, names{}
 	commands, answers := 0, 0
-	rewritten := block.ReplaceAllStringFunc(tour, func(fenced string) string {
+	rewritten := block.ReplaceAllStringFunc(string(text), func(fenced string) string {
 		parts := block.FindStringSubmatch(fenced)
 		if parts[1] == "sh" {
 			commands++
@@ -51,17 +49,16 @@ func TestReadmeTour(t *testing.T) {
 		got := said.stable(t, shell.answer)
 		if !*updateTour {
 			if diff := cmp.Diff(printed.stable(t, parts[2]), got); diff != "" {
-				t.Errorf("the tour's answer %d is not what the server says (-README +server):\n%s", answers, diff)
+				t.Errorf("answer %d is not what the server says (-document +server):\n%s", answers, diff)
 			}
 		}
 		return "```json\n" + got + "```\n"
 	})
-	if commands < 8 || answers < 8 {
-		t.Errorf("the tour has %d commands and %d answers: too few to be the whole tour", commands, answers)
+	if commands < steps || answers < steps {
+		t.Errorf("%d commands and %d answers: too few to be the whole tour", commands, answers)
 	}
 	if *updateTour {
-		err := os.WriteFile(readme, []byte(before+"## A tour with curl\n"+rewritten+"\n## "+after), 0o600)
-		if err != nil {
+		if err := os.WriteFile(file, []byte(rewritten), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -80,19 +77,19 @@ func newTourShell(server *process) *tourShell {
 
 var export = regexp.MustCompile(`(?m)^export ([A-Z]+)=(\S+).*\n`)
 
-// run runs a step. An exported id stands for the id of the last answer; KEY
-// and URL are the running server's.
+// run runs a step. An exported value stands for the id, or the plan, of the
+// last answer; KEY and URL are the running server's.
 func (s *tourShell) run(t *testing.T, script string) {
 	t.Helper()
 	for _, e := range export.FindAllStringSubmatch(script, -1) {
 		if e[1] == "KEY" || e[1] == "URL" {
 			continue
 		}
-		var answer struct{ ID string }
+		var answer struct{ ID, Plan string }
 		if err := json.Unmarshal([]byte(s.answer), &answer); err != nil {
 			t.Fatalf("%s follows an answer without an id: %s", e[0], s.answer)
 		}
-		s.vars[e[1]] = answer.ID
+		s.vars[e[1]] = answer.ID + answer.Plan // an answer has one of them
 	}
 	script = strings.TrimSpace(export.ReplaceAllString(script, ""))
 	if script == "" {
@@ -112,6 +109,7 @@ func (s *tourShell) run(t *testing.T, script string) {
 
 var (
 	anyID   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	anyPlan = regexp.MustCompile(`[0-9a-f]{64}`)
 	anyTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
 )
 
@@ -135,5 +133,6 @@ func (n names) stable(t *testing.T, answer string) string {
 		}
 		return n[id]
 	})
+	text = anyPlan.ReplaceAllString(text, "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
 	return anyTime.ReplaceAllString(text, "2030-01-31T12:00:00.000Z")
 }

@@ -52,7 +52,9 @@ func TestEveryQueryUsesAnIndex(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := engine.store
-			s.write.SetMaxOpenConns(1) // settings belong to a connection
+			if s.write == s.read {
+				s.write.SetMaxOpenConns(1) // settings belong to a connection
+			}
 			site := seedSite(t, s)
 			seedPages(t, s, site)
 			if _, err := s.write.ExecContext(t.Context(), engine.prepare); err != nil {

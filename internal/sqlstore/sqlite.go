@@ -56,10 +56,17 @@ func OpenSQLite(dir string, observe Observe) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, write.Close())
 	}
-	write.SetMaxOpenConns(1)
-	read.SetMaxOpenConns(max(4, runtime.NumCPU()))
-	read.SetMaxIdleConns(max(4, runtime.NumCPU()))
-	return newStore(sqliteDialect, write, read, observe), nil
+	// Beside the sessions, the pools have connections for migrations and for
+	// statements outside of transactions.
+	readers := max(4, runtime.NumCPU())
+	write.SetMaxOpenConns(2)
+	read.SetMaxOpenConns(2 * readers)
+	read.SetMaxIdleConns(2 * readers)
+	s := newStore(sqliteDialect, write, read, observe)
+	s.queries.conn = newPreparedDB(read)
+	s.beginTx = newSessions(write, 1, "begin immediate").start
+	s.beginView = newSessions(read, readers, "begin").start
+	return s, nil
 }
 
 func openSQLiteFile(file, txLock string, pragmas ...string) (*sql.DB, error) {

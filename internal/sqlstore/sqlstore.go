@@ -27,7 +27,16 @@ type Store struct {
 	dialect *dialect
 	observe Observe
 
-	provider func() (*goose.Provider, error)
+	beginTx   func(context.Context) (transaction, error)
+	beginView func(context.Context) (transaction, error)
+	provider  func() (*goose.Provider, error)
+}
+
+// transaction is what database/sql calls one.
+type transaction interface {
+	conn
+	Commit() error
+	Rollback() error
 }
 
 var _ cms.Store = (*Store)(nil)
@@ -37,6 +46,8 @@ func newStore(d *dialect, write, read *sql.DB, observe Observe) *Store {
 		observe = func(string, time.Duration) {}
 	}
 	s := &Store{queries: queries{read, d}, write: write, read: read, dialect: d, observe: observe}
+	s.beginTx = func(ctx context.Context) (transaction, error) { return write.BeginTx(ctx, nil) }
+	s.beginView = func(ctx context.Context) (transaction, error) { return read.BeginTx(ctx, d.view) }
 	s.provider = sync.OnceValues(s.newProvider)
 	return s
 }
@@ -60,7 +71,7 @@ func (s *Store) Close() error {
 // View reads everything of one moment.
 func (s *Store) View(ctx context.Context, read func(cms.Reader) error) error {
 	defer s.timed("view")()
-	tx, err := s.read.BeginTx(ctx, s.dialect.view)
+	tx, err := s.beginView(ctx)
 	if err != nil {
 		return s.queries.fail(ctx, err)
 	}
@@ -87,13 +98,16 @@ func (s *Store) InTx(ctx context.Context, write func(cms.Tx) error) error {
 }
 
 func (s *Store) tryTx(ctx context.Context, write func(cms.Tx) error) error {
-	tx, err := s.write.BeginTx(ctx, nil)
+	tx, err := s.beginTx(ctx)
 	if err != nil {
 		return s.queries.fail(ctx, err)
 	}
 	defer func() { _ = tx.Rollback() }() // does nothing after a commit
 	if err := write(queries{tx, s.dialect}); err != nil {
 		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return s.queries.fail(ctx, err) // nobody waits for it
 	}
 	return s.queries.fail(ctx, tx.Commit())
 }

@@ -1,0 +1,185 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+)
+
+// SQLite parses a statement anew each time unless somebody keeps it prepared,
+// and parsing costs about as much as running. database/sql can't keep
+// statements for the transactions of a pool of one, so the pool is ours: a few
+// connections, each with what it has prepared.
+
+// maxPrepared bounds what a connection keeps: statements with lists of values
+// come in many lengths.
+const maxPrepared = 400
+
+// session is one connection and its prepared statements. One goroutine uses it
+// at a time.
+type session struct {
+	conn     *sql.Conn
+	prepared map[string]*sql.Stmt
+}
+
+func (s *session) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	if stmt, ok := s.prepared[query]; ok {
+		return stmt, nil
+	}
+	if len(s.prepared) >= maxPrepared {
+		for _, stmt := range s.prepared {
+			_ = stmt.Close() // nothing is lost with it
+		}
+		clear(s.prepared)
+	}
+	stmt, err := s.conn.PrepareContext(ctx, query)
+	if err == nil {
+		s.prepared[query] = stmt
+	}
+	return stmt, err
+}
+
+func (s *session) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	stmt, err := s.prepare(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.ExecContext(ctx, args...)
+}
+
+func (s *session) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	stmt, err := s.prepare(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.QueryContext(ctx, args...)
+}
+
+// sessions is a pool of connections, opened when they are first needed.
+type sessions struct {
+	db    *sql.DB
+	begin string
+	free  chan *session // nil: not opened yet
+}
+
+func newSessions(db *sql.DB, n int, begin string) *sessions {
+	p := &sessions{db: db, begin: begin, free: make(chan *session, n)}
+	for range n {
+		p.free <- nil
+	}
+	return p
+}
+
+// start takes a connection, waiting for one if need be, and begins a
+// transaction on it.
+func (p *sessions) start(ctx context.Context) (transaction, error) {
+	var s *session
+	select {
+	case s = <-p.free:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if s == nil {
+		conn, err := p.db.Conn(ctx)
+		if err != nil {
+			p.free <- nil
+			return nil, err
+		}
+		s = &session{conn, map[string]*sql.Stmt{}}
+	}
+	tx := &sessionTx{session: s, pool: p}
+	if _, err := s.ExecContext(ctx, p.begin); err != nil {
+		tx.giveUp()
+		return nil, err
+	}
+	return tx, nil
+}
+
+// sessionTx is a transaction on a connection of the pool.
+type sessionTx struct {
+	*session
+	pool *sessions
+	once sync.Once
+}
+
+// Commit ends the transaction. A caller that has gone away does not stop it
+// halfway.
+func (t *sessionTx) Commit() error {
+	err := sql.ErrTxDone
+	t.once.Do(func() {
+		if _, err = t.session.ExecContext(context.Background(), "commit"); err != nil {
+			t.undo()
+			return
+		}
+		t.pool.free <- t.session
+	})
+	return err
+}
+
+// Rollback ends the transaction and leaves nothing of it.
+func (t *sessionTx) Rollback() error {
+	t.once.Do(t.undo)
+	return nil
+}
+
+// undo rolls back. SQLite may have done so by itself after an error; a
+// connection in any other state is given up.
+func (t *sessionTx) undo() {
+	ctx := context.Background()
+	if _, err := t.session.ExecContext(ctx, "rollback"); err != nil {
+		if _, err := t.session.ExecContext(ctx, "begin"); err != nil {
+			t.giveUp()
+			return
+		}
+		if _, err := t.session.ExecContext(ctx, "rollback"); err != nil {
+			t.giveUp()
+			return
+		}
+	}
+	t.pool.free <- t.session
+}
+
+// giveUp closes the connection; the next to need one opens another.
+func (t *sessionTx) giveUp() {
+	t.once.Do(func() {})
+	_ = t.session.conn.Close() // it was of no use
+	t.pool.free <- nil
+}
+
+// preparedDB runs single statements on a pool, and keeps them prepared.
+type preparedDB struct {
+	*sql.DB
+	mu       sync.Mutex
+	prepared map[string]*sql.Stmt
+}
+
+func newPreparedDB(db *sql.DB) *preparedDB {
+	return &preparedDB{DB: db, prepared: map[string]*sql.Stmt{}}
+}
+
+// QueryContext runs a statement, prepared unless too many are already.
+func (p *preparedDB) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	p.mu.Lock()
+	stmt, ok := p.prepared[query]
+	full := len(p.prepared) >= maxPrepared
+	p.mu.Unlock()
+	switch {
+	case ok:
+		return stmt.QueryContext(ctx, args...)
+	case full:
+		return p.DB.QueryContext(ctx, query, args...)
+	}
+	stmt, err := p.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	if other, ok := p.prepared[query]; ok {
+		_ = stmt.Close() // another was quicker
+		stmt = other
+	} else {
+		p.prepared[query] = stmt
+	}
+	p.mu.Unlock()
+	return stmt.QueryContext(ctx, args...)
+}

@@ -116,19 +116,23 @@ func BadField(field, message string) *Error {
 // all of it at once. The zero value is ready to use.
 type Problems struct {
 	details []Detail
+	noted   map[string]bool
 }
 
 // Add notes a problem with a field. The first one noted for a field stays.
 func (p *Problems) Add(field, message string) {
-	if !p.Has(field) {
-		p.details = append(p.details, Detail{field, message})
+	if p.Has(field) {
+		return
 	}
+	if p.noted == nil {
+		p.noted = map[string]bool{}
+	}
+	p.noted[field] = true
+	p.details = append(p.details, Detail{field, message})
 }
 
 // Has tells whether a problem with this field was noted.
-func (p *Problems) Has(field string) bool {
-	return slices.ContainsFunc(p.details, func(d Detail) bool { return d.Field == field })
-}
+func (p *Problems) Has(field string) bool { return p.noted[field] }
 
 // Nest adds the problems of a part of the request under a prefix.
 func (p *Problems) Nest(prefix string, part Problems) {
@@ -145,7 +149,7 @@ func (p *Problems) Merge(prefix string, err error) error {
 	if !ok || e.Code != CodeBadRequest {
 		return err
 	}
-	p.Nest(prefix, Problems{slices.Clone(e.Details)})
+	p.Nest(prefix, Problems{details: slices.Clone(e.Details)})
 	return nil
 }
 
@@ -171,7 +175,11 @@ func (p *Problems) Conflict(message string) error {
 }
 
 func (p *Problems) sort() {
-	slices.SortStableFunc(p.details, func(a, b Detail) int { return strings.Compare(sortable(a.Field), sortable(b.Field)) })
+	keys := make(map[string]string, len(p.details))
+	for _, d := range p.details {
+		keys[d.Field] = sortable(d.Field)
+	}
+	slices.SortStableFunc(p.details, func(a, b Detail) int { return strings.Compare(keys[a.Field], keys[b.Field]) })
 }
 
 var index = regexp.MustCompile(`\[(\d+)\]`)
@@ -179,5 +187,8 @@ var index = regexp.MustCompile(`\[(\d+)\]`)
 // sortable is a field's name with its indexes padded, so that the tenth comes
 // after the second.
 func sortable(field string) string {
+	if !strings.Contains(field, "[") {
+		return field
+	}
 	return index.ReplaceAllStringFunc(field, func(s string) string { return fmt.Sprintf("%12s", s) })
 }

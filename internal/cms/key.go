@@ -47,7 +47,8 @@ func ParseAppKey(s string) (AppKey, bool) {
 // ParseSiteKey reads a site's public key, in the form in which it was given
 // out and no other.
 func ParseSiteKey(s string) (ID, bool) {
-	return parseExactID(s)
+	id, ok := parseExactID(s)
+	return id, ok && id.String() == s // the nil UUID is read as another
 }
 
 // Hash is what the store keeps.

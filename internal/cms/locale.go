@@ -29,7 +29,9 @@ func (l Locale) EffectivePrefix() string {
 
 var (
 	localeForm = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z]{2})?$`)
-	errLocale  = errors.New("must be a language code, optionally with a region, such as en or en-US")
+	// Codes that stand for no language in particular, and those for private use.
+	namesNone = regexp.MustCompile(`^(und|mul|mis|zxx|q[a-t][a-z])$`)
+	errLocale = errors.New("must be a language code, optionally with a region, such as en or en-US")
 )
 
 // LocaleCodeForm tells whether s has the form of a locale code, existing or
@@ -47,7 +49,7 @@ func ParseLocaleCode(s string) (string, error) {
 		return "", errLocale
 	}
 	base, _, region := tag.Raw()
-	if base.String() == "und" || (len(s) > 3 && !region.IsCountry()) {
+	if namesNone.MatchString(base.String()) || (len(s) > 3 && (!region.IsCountry() || region.String() == "UN")) {
 		return "", errLocale
 	}
 	return tag.String(), nil

@@ -54,6 +54,9 @@ func (b *PageBatch) Clean(p *Problems) {
 		return
 	}
 	for i := range b.Operations.Value {
+		if p.Has(fmt.Sprintf("operations[%d]", i)) {
+			continue // it is none
+		}
 		var part Problems
 		b.Operations.Value[i].clean(&part, func(field string) bool { return p.Has(OperationField(i, field)) })
 		p.Nest(OperationField(i, ""), part)

@@ -24,8 +24,7 @@ func (c *PagePatch) Clean(p *Problems, localized bool) {
 			p.Add("name", "can't be set for one locale")
 		}
 	} else {
-		refuseNull(p, "pathname", c.Pathname)
-		refuseNull(p, "isOnline", c.IsOnline)
+		c.RefuseNulls(p)
 	}
 	cleanPtr(p, "pathname", &c.Pathname, ParsePathname)
 	check(p, "name", c.Name, checkName)
@@ -48,6 +47,12 @@ func (c *PagePatch) Clean(p *Problems, localized bool) {
 		}
 		return oneOf(Frequencies)(*f)
 	})
+}
+
+// RefuseNulls notes nulls that only a locale other than the default may have.
+func (c *PagePatch) RefuseNulls(p *Problems) {
+	refuseNull(p, "pathname", c.Pathname)
+	refuseNull(p, "isOnline", c.IsOnline)
 }
 
 func refuseNull[T any](p *Problems, field string, o Opt[*T]) {

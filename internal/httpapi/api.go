@@ -152,7 +152,11 @@ func (a *API) answer(w http.ResponseWriter, r *request, path string) (answer, er
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 	defer cancel()
 	r.Request = r.WithContext(ctx)
-	return a.handle(r)
+	ans, err := a.handle(r)
+	if r.cut && cms.CodeOf(err) == cms.CodeUnavailable {
+		err = errBodyCut // the caller went away halfway: that is what stopped us
+	}
+	return ans, err
 }
 
 // requestTimeout is how long the store may keep a request waiting: shorter

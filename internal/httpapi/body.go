@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -69,6 +70,7 @@ func decoded[W, T any](b body, convert func(W, *cms.Problems) T) service.Input[T
 // readBody reads a body of a supported type, or none where none is needed.
 func readBody(r *request) body {
 	raw, err := readJSON(r)
+	r.cut = errors.Is(err, errBodyCut)
 	return body{raw, err}
 }
 
@@ -243,6 +245,9 @@ func decodeList(raw jsontext.Value, opt, dst reflect.Value, name string, problem
 	if raw.Kind() != '[' || json.Unmarshal(raw, &items) != nil {
 		return "must be a list of objects"
 	}
+	if len(items) > cms.MaxBatch {
+		return "must have at most 1,000 items" // rather than a thousand details
+	}
 	dst.Set(reflect.MakeSlice(dst.Type(), len(items), len(items)))
 	for i, item := range items {
 		at := fmt.Sprintf("%s[%d]", name, i)
@@ -266,6 +271,9 @@ var (
 	typeTime = reflect.TypeFor[time.Time]()
 )
 
+// timeForm is what RFC 3339 allows; the library also takes a comma.
+var timeForm = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
+
 func decodeScalar(raw jsontext.Value, dst reflect.Value) string {
 	switch dst.Type() {
 	case typeID:
@@ -279,8 +287,9 @@ func decodeScalar(raw jsontext.Value, dst reflect.Value) string {
 		return mustBeID
 	case typeTime:
 		var s string
-		if json.Unmarshal(raw, &s) == nil {
-			if t, err := time.Parse(time.RFC3339, s); err == nil {
+		if json.Unmarshal(raw, &s) == nil && timeForm.MatchString(s) {
+			// A time that can't be answered in UTC can't be kept either.
+			if t, err := time.Parse(time.RFC3339, s); err == nil && t.UTC().Year() <= 9999 && t.UTC().Year() >= 0 {
 				dst.Set(reflect.ValueOf(t.UTC().Truncate(time.Millisecond)))
 				return ""
 			}

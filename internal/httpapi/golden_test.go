@@ -50,6 +50,12 @@ const examplePage = `"pathname":"/about","name":"About","title":"About <us>","de
 // in is a body with the example's site in it.
 func (e example) in(fields string) string { return `{"siteId":"` + e.site + `",` + fields + `}` }
 
+// publish publishes the example's site and returns the id of the publish.
+func (e example) publish(t *testing.T) string {
+	t.Helper()
+	return e.must(t, 201, "POST", "/v2/sites/"+e.site+"/publish", "").str(t, "id")
+}
+
 // golden is the happy path of every endpoint, by its name.
 var golden = map[string]func(t *testing.T, e example) reply{
 	"getWorkspace": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/workspace", "") },
@@ -88,6 +94,35 @@ var golden = map[string]func(t *testing.T, e example) reply{
 	},
 	"listSitePages": func(t *testing.T, e example) reply {
 		return e.call(t, "GET", "/v2/sites/"+e.site+"/pages?limit=1", "")
+	},
+
+	"listChanges": func(t *testing.T, e example) reply {
+		e.publish(t)
+		e.must(t, 200, "PATCH", "/v6/pages/"+e.page, `{"pathname":"/about-us","sitemapPriority":null}`)
+		e.must(t, 200, "PATCH", "/v6/pages/"+e.page+"?locale=pt-BR", `{"title":null}`)
+		return e.call(t, "GET", "/v2/sites/"+e.site+"/changes", "")
+	},
+	"publishSite": func(t *testing.T, e example) reply {
+		return e.call(t, "POST", "/v2/sites/"+e.site+"/publish", `{"name":"Spring campaign","locales":["en-US"],"pageIds":["`+e.page+`"]}`)
+	},
+	"listPublishes": func(t *testing.T, e example) reply {
+		e.publish(t)
+		e.must(t, 201, "POST", "/v2/sites/"+e.site+"/publish", `{"publishAt":"2100-01-31T13:00:00+01:00"}`)
+		return e.call(t, "GET", "/v2/sites/"+e.site+"/publishes", "")
+	},
+	"getPublish": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/publishes/"+e.publish(t), "") },
+	"cancelPublish": func(t *testing.T, e example) reply {
+		r := e.must(t, 201, "POST", "/v2/sites/"+e.site+"/publish", `{"publishAt":"2100-01-31T12:00:00Z"}`)
+		return e.call(t, "DELETE", "/v2/publishes/"+r.str(t, "id"), "")
+	},
+	"listPublishChanges": func(t *testing.T, e example) reply {
+		return e.call(t, "GET", "/v2/publishes/"+e.publish(t)+"/changes", "")
+	},
+	"restorePublish": func(t *testing.T, e example) reply {
+		id := e.publish(t)
+		e.must(t, 204, "DELETE", "/v6/pages/"+e.page, "")
+		e.publish(t)
+		return e.call(t, "POST", "/v2/publishes/"+id+"/restore", "")
 	},
 
 	"listLocales": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/locales?siteId="+e.site, "") },
@@ -139,6 +174,18 @@ var golden = map[string]func(t *testing.T, e example) reply{
 	},
 	"delocalizePage": func(t *testing.T, e example) reply {
 		return e.call(t, "DELETE", "/v6/pages/"+e.page+"/localizations/pt-BR", "")
+	},
+	"publishPage": func(t *testing.T, e example) reply {
+		return e.call(t, "POST", "/v6/pages/"+e.page+"/publish", "")
+	},
+	"discardPage": func(t *testing.T, e example) reply {
+		e.publish(t)
+		e.must(t, 204, "DELETE", "/v6/pages/"+e.page, "")
+		return e.call(t, "POST", "/v6/pages/"+e.page+"/discard", "")
+	},
+	"listPagePublishes": func(t *testing.T, e example) reply {
+		e.publish(t)
+		return e.call(t, "GET", "/v6/pages/"+e.page+"/publishes", "")
 	},
 }
 
@@ -213,6 +260,7 @@ var (
 	goldenID   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	goldenKey  = regexp.MustCompile(`sk_[0-9A-Za-z]{49}`)
 	goldenHint = regexp.MustCompile(`"keyHint":"[0-9A-Za-z]{4}"`)
+	goldenPlan = regexp.MustCompile(`"plan":"[0-9a-f]{64}"`)
 	goldenTime = regexp.MustCompile(`"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z"`)
 	strongTag  = regexp.MustCompile(`^"[^"]+"$`)
 )
@@ -246,6 +294,7 @@ func stable(r reply) []byte {
 	text := b.Bytes()
 	text = goldenKey.ReplaceAll(text, []byte("<key>"))
 	text = goldenHint.ReplaceAll(text, []byte(`"keyHint":"<hint>"`))
+	text = goldenPlan.ReplaceAll(text, []byte(`"plan":"<plan>"`))
 	text = goldenTime.ReplaceAll(text, []byte(`"<time>"`))
 	seen := map[string]string{}
 	text = goldenID.ReplaceAllFunc(text, func(id []byte) []byte {

@@ -78,6 +78,13 @@ var (
 		deleted: "401 401 401  404 403 404 404  403 403 401",
 		unknown: "401 401 401  404 403 404 404  403 403 401",
 	}
+	// What a publish would do, did and will do is not for Site keys.
+	readsPublishes = grid{
+		own:     "401 401 401   ok  ok 403 403  403 403 401",
+		foreign: "401 401 401  403 403 403  ok  403 403 401",
+		deleted: "401 401 401  404 404 404 404  403 403 401",
+		unknown: "401 401 401  404 404 404 404  403 403 401",
+	}
 	// Nothing is named: there is one answer, about what is the caller's own.
 	readsAdmin = grid{own: "401 401 401   ok 403  ok  ok  403 403 401"}
 	// Workspaces are named, and are never deleted.
@@ -124,6 +131,14 @@ var matrix = []cellRow{
 	{"rotateSiteKey", namedSite, "", `{}`, 200, writes},
 	{"listSitePages", namedSite, "", "", 200, reads},
 
+	{"listChanges", namedSite, "", "", 200, readsPublishes},
+	{"publishSite", namedSite, "", `{"publishAt":"2100-01-01T00:00:00Z"}`, 201, writes},
+	{"listPublishes", namedSite, "", "", 200, readsPublishes},
+	{"getPublish", scheduledPublish, "", "", 200, readsPublishes},
+	{"cancelPublish", scheduledPublish, "", "", 204, writes},
+	{"listPublishChanges", oldPublish, "", "", 200, readsPublishes},
+	{"restorePublish", oldPublish, "", "", 201, writes},
+
 	{"listLocales", namedSite, "?siteId={id}", "", 200, reads},
 	{"createLocale", namedSite, "", `{"siteId":"{id}","locale":"de"}`, 201, writes},
 	{"getLocale", localeResource, "", "", 200, reads},
@@ -145,6 +160,9 @@ var matrix = []cellRow{
 	{"deletePage", pageResource, "", "", 204, writes},
 	{"restorePage", swapped(pageResource), "", "", 200, restores},
 	{"delocalizePage", pageResource, "", "", 204, writes},
+	{"publishPage", pageResource, "", "", 201, writes},
+	{"discardPage", pageResource, "", "", 204, writes},
+	{"listPagePublishes", pageResource, "", "", 200, readsPublishes},
 
 	{"getLocale", byName(localeResource), "", "", 200, readsWithin},
 	{"updateLocale", byName(localeResource), "", `{}`, 200, writesWithin},
@@ -397,6 +415,44 @@ func localeResource(t *testing.T, w *tenants, st state) subject {
 	}
 	return w.child(t, st, siteResource(t, w, owner), "/v2/locales", "locale", "fr")
 }
+
+// publishOf makes a publish in a site of its own. Publishes are never deleted,
+// so the deleted one went with its site.
+func publishOf(ask func(t *testing.T, w *tenants, owner state, siteID string) reply) resource {
+	return func(t *testing.T, w *tenants, st state) subject {
+		t.Helper()
+		if st == unknown {
+			return unknownResource()
+		}
+		owner := map[state]state{own: own, deleted: own, foreign: foreign}[st]
+		site := siteResource(t, w, owner)
+		on := subject{id: ask(t, w, owner, site.id).str(t, "id"), siteKey: site.siteKey}
+		if st == deleted {
+			w.made(t, owner, "DELETE", "/v2/sites/"+site.id, "")
+			on.siteKey = "" // one of a deleted site is a column of its own
+		}
+		return on
+	}
+}
+
+var scheduledPublish = publishOf(func(t *testing.T, w *tenants, owner state, siteID string) reply {
+	t.Helper()
+	return w.made(t, owner, "POST", "/v2/sites/"+siteID+"/publish", `{"publishAt":"2100-01-01T00:00:00Z"}`)
+})
+
+// oldPublish is one that there is something to go back from.
+var oldPublish = publishOf(func(t *testing.T, w *tenants, owner state, siteID string) reply {
+	t.Helper()
+	var first reply
+	for i, pathname := range []string{"/first", "/second"} {
+		w.made(t, owner, "POST", "/v6/pages", `{"siteId":"`+siteID+`","pathname":"`+pathname+`"}`)
+		r := w.made(t, owner, "POST", "/v2/sites/"+siteID+"/publish", "")
+		if i == 0 {
+			first = r
+		}
+	}
+	return first
+})
 
 // swapped is for what is restored: own and foreign ones are deleted, and the
 // deleted one is not.

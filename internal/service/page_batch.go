@@ -71,7 +71,9 @@ func (s *Service) operate(ctx context.Context, tx cms.Tx, site cms.Site, spoken 
 func (s *Service) afterOperation(spoken speech, op cms.PageOperation, page cms.Page) (cms.Page, error) {
 	if op.Op.Value == cms.OpUpdate {
 		var problems cms.Problems
-		op.Clean(&problems, spoken.localeID != cms.NoID)
+		if spoken.localeID == cms.NoID { // also when the locale named is the default one
+			op.RefuseNulls(&problems)
+		}
 		return op.Apply(page, spoken.localeID), problems.Err()
 	}
 	if !op.Locale.Set {

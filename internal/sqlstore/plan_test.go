@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +90,12 @@ func alias(query, name string) string {
 	return found[1]
 }
 
+// maySort tells whether a statement sorts no more than what it answers: a table
+// that is read whole, or ids that come from several places.
+func maySort(query string) bool {
+	return strings.Contains(query, "from workspace") || strings.Contains(query, "union select id")
+}
+
 func checkSQLitePlan(t *testing.T, tx *sql.Tx, s statement) {
 	t.Helper()
 	rows, err := tx.QueryContext(t.Context(), "explain query plan "+s.query, s.args...)
@@ -103,10 +110,10 @@ func checkSQLitePlan(t *testing.T, tx *sql.Tx, s statement) {
 			t.Fatal(err)
 		}
 		scan := sqliteStep.FindStringSubmatch(step)
-		if scan != nil && !unindexed[alias(s.query, scan[1])] {
+		if scan != nil && !unindexed[alias(s.query, scan[1])] && !strings.Contains(s.query, ") as "+scan[1]) {
 			t.Errorf("%s in\n%s", step, s.query)
 		}
-		if strings.Contains(step, "USE TEMP B-TREE") && !strings.Contains(s.query, "from workspace") {
+		if strings.Contains(step, "USE TEMP B-TREE") && !maySort(s.query) {
 			t.Errorf("%s in\n%s", step, s.query)
 		}
 	}
@@ -144,7 +151,7 @@ func checkNode(t *testing.T, n planNode, query string) {
 	if !unindexed[n.Relation] && strings.HasSuffix(n.NodeType, "Scan") && n.Relation != "" && n.IndexCond == "" {
 		t.Errorf("%s of %s reads all of it in\n%s", n.NodeType, n.Relation, query)
 	}
-	if strings.Contains(n.NodeType, "Sort") && !strings.Contains(query, "from workspace") {
+	if strings.Contains(n.NodeType, "Sort") && !maySort(query) {
 		t.Errorf("%s in\n%s", n.NodeType, query)
 	}
 	for _, child := range n.Plans {
@@ -179,6 +186,8 @@ func seedPages(t *testing.T, s *Store, site cms.Site) {
 		seedSite(t, s)
 	}
 	for _, site := range []cms.Site{site, seedSite(t, s), seedSite(t, s)} {
+		var ids []cms.ID
+		var lives []cms.Page
 		do(t, s.InTx(t.Context(), func(tx cms.Tx) error {
 			for i := range 200 {
 				p := seedPage(site.ID, fmt.Sprintf("/p/%d", i))
@@ -189,13 +198,33 @@ func seedPages(t *testing.T, s *Store, site cms.Site) {
 				if err := tx.CreateRoute(t.Context(), r); err != nil {
 					return err
 				}
-				if err := tx.TakePathnames(t.Context(), site.ID, append(p.Claims(nil), r.Claims()...)); err != nil {
+				live := p
+				live.Version, live.Since = cms.Live, int64(i%20)
+				ids, lives = append(ids, p.ID), append(lives, live)
+				claims := slices.Concat(p.Claims(nil), live.Claims(nil), r.Claims())
+				if err := tx.TakePathnames(t.Context(), site.ID, claims); err != nil {
 					return err
 				}
 			}
-			return nil
+			return seedPast(t, tx, site, ids, lives)
 		}))
 	}
+}
+
+// seedPast gives pages a past: each was live before, and half of them twice.
+func seedPast(t *testing.T, tx cms.Tx, site cms.Site, ids []cms.ID, lives []cms.Page) error {
+	t.Helper()
+	for seq := range int64(3) {
+		for i := range lives {
+			lives[i].Since += 20
+		}
+		n := len(lives) / int(seq/2+1)
+		if err := tx.ReplaceLive(t.Context(), site.ID, 20*(seq+1), ids[:n], lives[:n]); err != nil {
+			return err
+		}
+	}
+	// Most drafts are what is live.
+	return tx.MarkPages(t.Context(), site.ID, ids[:190], nil, false)
 }
 
 func seedPage(siteID cms.ID, pathname string) cms.Page {
@@ -244,6 +273,8 @@ func useEverything(t *testing.T, q queries, site cms.Site) {
 	do(t, q.TakePathnames(ctx, site.ID, claims))
 	useReader(t, q, site, app, locale, before, ids, list)
 	useLocks(t, q, site, app, before)
+	usePublishing(t, q, site, locale, before)
+	useKeptAnswers(t, q, app.ID)
 	do(t, q.HideLocale(ctx, site.ID, locale.ID))
 	do(t, q.ShowLocale(ctx, site.ID, locale.ID))
 	do(t, q.ReleasePathnames(ctx, site.ID, claims))
@@ -313,6 +344,82 @@ func useLists(t *testing.T, q queries, pq cms.PageQuery, localeID cms.ID) {
 			}
 		}
 	}
+}
+
+// usePublishing puts a page live twice and reads what there is then, in the
+// live version and in the one before.
+func usePublishing(t *testing.T, q queries, site cms.Site, locale cms.Locale, page cms.Page) {
+	t.Helper()
+	ctx, ids := t.Context(), []cms.ID{page.ID, cms.NewID()}
+	live := page.Clone()
+	live.Version = cms.Live
+	publish := cms.Publish{ID: cms.NewID(), SiteID: site.ID, Status: cms.StatusScheduled, PublishAt: new(time.Unix(0, 0)), CreatedAt: time.Now()}
+	do(t, q.CreatePublish(ctx, publish))
+	_, err := q.TakeDuePublish(ctx, time.Now())
+	do(t, err)
+	_, err = q.LockPublish(ctx, site.ID, publish.ID)
+	do(t, err)
+	for _, live.Since = range []int64{50, 70, 90} {
+		do(t, q.ReplaceLive(ctx, site.ID, live.Since, ids, []cms.Page{live}))
+	}
+	publish.Seq, publish.Status, publish.PublishedAt = 90, cms.StatusPublished, new(time.Now())
+	do(t, q.UpdatePublish(ctx, publish))
+	do(t, q.MarkPages(ctx, site.ID, ids, new(time.Now()), true))
+	do(t, q.TakePathnames(ctx, site.ID, live.Claims(cms.Locales{locale})))
+	usePast(t, q, site, locale, publish, ids)
+	do(t, q.ReleaseLivePathnames(ctx, site.ID, ids))
+	do(t, q.PurgeHistory(ctx, time.Now().Add(time.Hour)))
+}
+
+func usePast(t *testing.T, q queries, site cms.Site, locale cms.Locale, publish cms.Publish, ids []cms.ID) {
+	t.Helper()
+	ctx, list := t.Context(), cms.ListQuery{Limit: 20}
+	for _, call := range []func() error{
+		func() error { _, err := q.Publish(ctx, site.ID, publish.ID); return err },
+		func() error { _, err := q.LastPublish(ctx, site.ID); return err },
+		func() error { _, err := q.Publishes(ctx, site.ID, cms.NoID, list); return err },
+		func() error {
+			_, err := q.Publishes(ctx, site.ID, cms.NoID, cms.ListQuery{After: publish.ID, Limit: 20})
+			return err
+		},
+		func() error { _, err := q.DirtyPages(ctx, site.ID, cms.NoID, 10); return err },
+		func() error { _, err := q.PagesSince(ctx, site.ID, 80); return err },
+		func() error { _, err := q.PublishedPages(ctx, site.ID, 70, cms.NoID, 10); return err },
+		func() error { _, _, err := q.CountLive(ctx, site.ID); return err },
+		func() error { _, err := q.LastLive(ctx, site.ID, ids[0]); return err },
+		func() error { _, err := q.LivePathnameClash(ctx, site.ID, ids); return err },
+		func() error { _, err := q.Publishes(ctx, site.ID, ids[0], list); return err },
+	} {
+		do(t, call())
+	}
+	for _, version := range []cms.Version{cms.Live, cms.AfterPublish(60)} {
+		_, err := q.Page(ctx, site.ID, version, ids[0])
+		do(t, err)
+		_, err = q.PagesByID(ctx, site.ID, version, ids)
+		do(t, err)
+		_, err = q.PagePaths(ctx, site.ID, version, ids)
+		do(t, err)
+		_, err = q.Claims(ctx, site.ID, version, []string{"/page", "/fr"})
+		do(t, err)
+		useLists(t, q, cms.PageQuery{SiteID: site.ID, Version: version, IncludeOffline: true}, locale.ID)
+	}
+	past, err := q.PastPages(ctx, site.ID, locale.ID, 10)
+	do(t, err)
+	if len(past) != 2 {
+		t.Fatalf("%d states of a page are in the past, want 2", len(past))
+	}
+	do(t, q.UpdatePastPage(ctx, past[0], past[0].Delocalize(locale.ID)))
+}
+
+func useKeptAnswers(t *testing.T, q queries, credential cms.ID) {
+	t.Helper()
+	ctx := t.Context()
+	_, err := q.LockRequest(ctx, credential, "key")
+	do(t, err)
+	do(t, q.KeepAnswer(ctx, cms.KeptAnswer{Credential: credential, Key: "key", At: time.Now(), Body: []byte("{}")}))
+	_, err = q.KeptAnswer(ctx, credential, "key", time.Unix(0, 0))
+	do(t, err)
+	do(t, q.ForgetAnswers(ctx, time.Now()))
 }
 
 func useLocks(t *testing.T, q queries, site cms.Site, app cms.App, page cms.Page) {

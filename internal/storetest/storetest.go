@@ -81,6 +81,23 @@ var suite = []struct {
 	{"copy/deleted items", copyDeleted},
 	{"copy/of many pages", copyMany},
 
+	{"publish/kept as given", publishKept},
+	{"publish/the last is the one with the highest number", publishLast},
+	{"publish/newest first", publishList},
+	{"publish/due ones in their order", publishDue},
+	{"publish/two transactions never take the same one", publishDueTwice},
+	{"publish/each due one is taken once", publishDueRace},
+
+	{"history/pages as they were live", historyPages},
+	{"history/what publishes changed", historyOfPublishes},
+	{"history/rewritten", historyRewritten},
+	{"history/purged", historyPurged},
+	{"history/pages that may differ from live", dirtyPages},
+	{"history/pathnames that clash in the live version", liveClash},
+
+	{"idempotency/answers are kept and forgotten", keptAnswers},
+	{"idempotency/a request is answered by one at a time", lockedRequest},
+
 	{"tx/all or nothing", txRollback},
 	{"tx/a panic leaves nothing behind", txPanic},
 	{"tx/reads what it wrote", txReadsOwnWrites},

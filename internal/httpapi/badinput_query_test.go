@@ -1,0 +1,156 @@
+package httpapi_test
+
+import (
+	"slices"
+	"strings"
+)
+
+var siteIDField = []string{"siteId"}
+
+var hostileSiteIDs = slices.Concat(
+	eachRaw(hostile{name: "query", target: "/v2/locales%s", status: 400, fields: siteIDField},
+		"", "?", "?siteId", "?siteId=", "?siteId=abc", "?siteId=%20{site}", "?siteId={site}%20", "?siteId=+{site}", "?siteId="+strings.Repeat("a", 10_000),
+		"?siteId=%00", "?siteId={site}%00", "?siteId={site}&siteId={site}", "?siteId={site}&siteId={other}", "?siteId={site}&siteId=", "?siteId[]={site}",
+		"?siteId%5B%5D={site}", "?SITEID={site}", "?siteid={site}", "?siteId={site};limit=5", "?siteId=%zz", "?siteId=%", "?siteId=%FF", "?siteId={site}%FF",
+		"?siteId=%7B{site}%7D", "?siteId=urn:uuid:{site}", "?siteId=null", "?siteId=*", "?siteId={site},{other}", "?%20siteId={site}", "?siteId%00={site}",
+		"?siteId='%20OR%201=1--", "?siteId={site}%0D%0AX-Evil:1",
+	),
+	eachRaw(hostile{name: "query", target: "/v2/locales%s", status: 400, fields: []string{"query", "siteId"}}, "?x=1;siteId={site}", "?%zz={site}", "?x=%zz"),
+	eachRaw(hostile{name: "query that is broken elsewhere", target: "/v2/locales?siteId={site}%s", status: 400, fields: []string{"query"}},
+		"&x=%zz", "&%zz=1", "&a;b=1", "&x=a;b", "&x=%FF"),
+	eachRaw(hostile{name: "accepted", target: "/v2/locales?%s", status: 200},
+		"siteId={SITE}", "siteId={site}&x=1&x=2", "&&siteId={site}&", "siteI%64={site}", "siteId={site}&"+strings.Repeat("x=1&", 5000)),
+	eachRaw(hostile{name: "foreign", target: "%s", status: 403},
+		"/v2/locales?siteId={foreign}", "/v2/routes?siteId={foreign}", "/v6/pages?siteId={foreign}", "/v2/sites/{foreign}", "/v2/sites/{foreign}/pages",
+		"/v6/pages/{foreignPage}", "/v6/pages/{foreignPage}?siteId={foreign}", "/v6/pages/{unknown}?siteId={foreign}", "/v6/pages/about?siteId={foreign}",
+		"/v6/pages/nothing?siteId={foreign}", "/v2/locales/xx?siteId={foreign}", "/v2/routes/x?siteId={foreign}", "/v6/pages/{about}?siteId={foreign}",
+		"/v2/locales?siteId={foreign}&startingAfter={unknown}", "/v6/pages?siteId={foreign}&locale=it", "/v2/sites?workspaceId={foreignWorkspace}", "/v2/apps/{foreignApp}"),
+	eachRaw(hostile{name: "no site", target: "%s", status: 404, message: "Site not found"},
+		"/v2/locales?siteId={unknown}", "/v2/locales?siteId={gone}", "/v2/routes?siteId={gone}", "/v6/pages?siteId={gone}", "/v6/pages/about?siteId={gone}",
+		"/v2/locales?siteId={nil}", "/v6/pages?siteId={nil}", "/v6/pages/about?siteId={nil}", "/v6/pages/{about}?siteId={nil}", "/v2/routes/{route}?siteId={nil}",
+		"/v2/locales/{fr}?siteId={nil}", "/v2/locales/fr?siteId={nil}", "/v6/pages/{about}?siteId={unknown}", "/v6/pages?siteId={about}"),
+	[]hostile{
+		{name: "page of another site", target: "/v6/pages/{about}?siteId={other}", status: 404, message: "Page not found"},
+		{name: "page of another workspace in an own site", target: "/v6/pages/{foreignPage}?siteId={site}", status: 404, message: "Page not found"},
+		{name: "page that went with its site", target: "/v6/pages/{gonePage}", status: 404, message: "Page not found"},
+		{name: "locale of another site", target: "/v2/locales/{fr}?siteId={other}", status: 404, message: "Locale not found"},
+		{name: "route of another site", target: "/v2/routes/{route}?siteId={other}", status: 404, message: "Route not found"},
+		{name: "locale as a page", target: "/v6/pages/{fr}", status: 404, message: "Page not found"},
+		{name: "page as a route", target: "/v2/routes/{about}", status: 404, message: "Route not found"},
+		{name: "no such workspace", target: "/v2/sites?workspaceId={unknown}", status: 404, message: "Workspace not found"},
+		{name: "nil workspace", target: "/v2/sites?workspaceId={nil}", status: 404, message: "Workspace not found"},
+		{name: "site in a nil workspace", method: "POST", target: "/v2/sites", body: `{"name":"x","workspaceId":"{nil}"}`, status: 404, message: "Workspace not found"},
+		{name: "site in another workspace", method: "POST", target: "/v2/sites", body: `{"name":"x","workspaceId":"{foreignWorkspace}"}`, status: 403},
+		{name: "delete of the nil page", method: "DELETE", target: "/v6/pages/{nil}?siteId={site}", status: 404, message: "Page not found"},
+		{name: "change of the nil page", method: "PATCH", target: "/v6/pages/{nil}?siteId={site}", body: `{"title":"x"}`, status: 404, message: "Page not found"},
+		{name: "delete of the nil route", method: "DELETE", target: "/v2/routes/{nil}?siteId={other}", status: 404, message: "Route not found"},
+		{name: "delete in a nil site", method: "DELETE", target: "/v2/routes/{route}?siteId={nil}", status: 404},
+		{name: "delete in another site", method: "DELETE", target: "/v6/pages/{about}?siteId={other}", status: 404},
+		{name: "change in a foreign site", method: "PATCH", target: "/v6/pages/{about}?siteId={foreign}", body: `{"title":"x"}`, status: 403},
+		{name: "foreign before a bad body", method: "PATCH", target: "/v6/pages/{foreignPage}", body: `{"title":`, status: 403},
+		{name: "unknown before a bad body", method: "PATCH", target: "/v6/pages/{unknown}", body: `{"title":`, status: 404},
+		{name: "query before the resource", method: "PATCH", target: "/v6/pages/{unknown}?locale=..", body: `{}`, status: 400, fields: []string{"locale"}},
+	},
+	hostileBodySites("/v6/pages", `"pathname":"/new"`), hostileBodySites("/v2/routes", `"pathname":"/new"`), hostileBodySites("/v2/locales", `"locale":"it"`),
+	hostileBodySites("/v6/pages/batch", `"operations":[{"op":"create","pathname":"/new"}]`),
+)
+
+// hostileBodySites are sites that a body can't name, at an address that makes
+// something in them.
+func hostileBodySites(target, rest string) []hostile {
+	c := hostile{name: target, method: "POST", target: target, body: `{"siteId":%s,` + rest + `}`}
+	bad, foreign, missing := c, c, c
+	bad.status, bad.fields = 400, siteIDField
+	foreign.status = 403
+	missing.status, missing.message = 404, "Site not found"
+	return slices.Concat(
+		eachRaw(bad, `"abc"`, `""`, `null`, `1`, `["{site}"]`, `{"id":"{site}"}`, `" {site}"`, `"{site}\u0000"`, `"{{site}}"`, `"urn:uuid:{site}"`),
+		eachRaw(foreign, `"{foreign}"`),
+		eachRaw(missing, `"{unknown}"`, `"{nil}"`, `"{gone}"`, `"{about}"`),
+	)
+}
+
+const noCursor = `"must be the id of an item of this list"`
+
+var hostileLists = slices.Concat(
+	eachRaw(hostile{name: "limit", target: "/v2/locales?siteId={site}&limit=%s", status: 400, fields: []string{"limit"}},
+		"0", "101", "-1", "-0", "1.5", "5.0", "%2B5", "+5", "007", "1e1", "0x10", "1_0", "NaN", "Inf", "1e309", "9223372036854775808", "18446744073709551621",
+		"%D9%A3", "%EF%BC%95", "abc", "", "5&limit=5", "5%20", "%205", "5%00", "5,6", "5;", "null", "true", strings.Repeat("9", 10_000), strings.Repeat("0", 100)+"5"),
+	eachRaw(hostile{name: "limit", target: "/v2/locales?siteId={site}&limit=%s", status: 200}, "1", "100", "%35"),
+	hostileCursors("/v2/locales?siteId={site}", "{route}", "{about}"), hostileCursors("/v2/routes?siteId={site}", "{fr}", "{about}", "{otherRoute}"),
+	hostileCursors("/v6/pages?siteId={site}", "{fr}", "{route}", "{otherPage}", "{foreignPage}", "{gonePage}"),
+	hostileCursors("/v2/sites/{site}/pages?limit=5", "{otherPage}"), hostileCursors("/v2/sites?limit=5", "{foreign}", "{about}"), hostileCursors("/v2/apps?limit=5", "{foreignApp}", "{site}"),
+	[]hostile{
+		{name: "cursor of a draft page in the live list", target: "/v6/pages?siteId={site}&versionRef=ref:live&startingAfter={about}", status: 400, fields: []string{"startingAfter"}},
+		{name: "cursor of a deleted page", target: "/v6/pages?siteId={site}&startingAfter={deleted}", status: 200, shows: `"data":[]`},
+		{name: "cursor of a deleted route", target: "/v2/routes?siteId={site}&startingAfter={goneRoute}", status: 200, shows: `"data":[]`},
+		{name: "cursor of a deleted site", target: "/v2/sites?startingAfter={gone}", status: 200},
+		{name: "cursor in capitals", target: "/v6/pages?siteId={site}&startingAfter={ABOUT}", status: 200, shows: `"pathname":"/café"`},
+		{name: "every bad parameter at once", target: "/v6/pages?sortBy=x&limit=0&startingAfter=y", status: 400, fields: []string{"limit", "siteId", "sortBy", "startingAfter"}},
+		{name: "prefix that is a wildcard", target: "/v6/pages?siteId={site}&pathPrefix=%25", status: 200, shows: `"data":[]`},
+		{name: "prefix that is a blank wildcard", target: "/v6/pages?siteId={site}&pathPrefix=/_bout", status: 200, shows: `"data":[]`},
+		{name: "prefix in another letter case", target: "/v6/pages?siteId={site}&pathPrefix=/ABOUT", status: 200, shows: `"data":[]`},
+		{name: "prefix that is a class", target: "/v6/pages?siteId={site}&pathPrefix=/[a]bout", status: 200, shows: `"data":[]`},
+		{name: "prefix at the end of Unicode", target: "/v6/pages?siteId={site}&pathPrefix=/%F4%8F%BF%BF", status: 200, shows: `"data":[]`},
+		{name: "prefix before the surrogates", target: "/v6/pages?siteId={site}&pathPrefix=/%ED%9F%BF", status: 200, shows: `"data":[]`},
+		{name: "very long prefix", target: "/v6/pages?siteId={site}&pathPrefix=/" + strings.Repeat("a", 10_000), status: 200, shows: `"data":[]`},
+		{name: "prefix in part of a letter", target: "/v6/pages?siteId={site}&pathPrefix=/caf%C3", status: 400, fields: []string{"pathPrefix"}},
+		{name: "prefix with NUL", target: "/v6/pages?siteId={site}&pathPrefix=/%00", status: 400, fields: []string{"pathPrefix"}},
+		{name: "empty prefix", target: "/v6/pages?siteId={site}&pathPrefix=", status: 400, fields: []string{"pathPrefix"}},
+	},
+)
+
+// hostileCursors are ids that are not of an item of a list.
+func hostileCursors(target string, strangers ...string) []hostile {
+	c := hostile{name: "cursor in " + target, target: target + "&startingAfter=%s", status: 400, fields: []string{"startingAfter"}, shows: noCursor}
+	blank := c
+	blank.shows = ""
+	return slices.Concat(
+		eachRaw(c, slices.Concat(strangers, []string{"abc", "{unknown}", "{nil}", "-1", "%00", "%7B{about}%7D"})...),
+		eachRaw(blank, "", "{about}&startingAfter={about}", "%FF", "%zz"),
+	)
+}
+
+const pageNotFound = "Page not found"
+
+var hostilePathnames = slices.Concat(
+	eachRaw(hostile{name: "about", target: "/v6/pages/%s?siteId={site}", status: 200, shows: `"id":"{about}"`}, "%2Fabout", "about", "about/", "about%2F", "%2Fabout%2F", "%61bout", "{ABOUT}"),
+	eachRaw(hostile{name: "nested", target: "/v6/pages/%s?siteId={site}", status: 200, shows: `"id":"{nested}"`}, "a%2Fb", "a/b", "%2Fa%2Fb", "a/b/", "a%2fb"),
+	eachRaw(hostile{name: "home", target: "/v6/pages/%s?siteId={site}", status: 200, shows: `"id":"{home}"`}, "%2F", "%2f"),
+	eachRaw(hostile{name: "café", target: "/v6/pages/%s?siteId={site}", status: 200, shows: `"id":"{cafe}"`}, "caf%C3%A9", "cafe%CC%81", "%2Fcafe%CC%81"),
+	eachRaw(hostile{name: "no page", target: "/v6/pages/%s?siteId={site}", status: 404, message: pageNotFound}, slices.Concat(noPathnames, []string{"deleted", "{nil}", "{unknown}", "checkout"})...),
+	eachRaw(hostile{name: "no route", target: "/v2/routes/%s?siteId={site}", status: 404, message: "Route not found"}, slices.Concat(noPathnames, []string{"about", "{nil}", "{unknown}", "old"})...),
+	[]hostile{{name: "nil route where a route is at home", target: "/v2/routes/{nil}?siteId={other}", status: 404, message: "Route not found"}},
+	eachRaw(hostile{name: "without siteId", target: "%s", status: 400, fields: siteIDField},
+		"/v6/pages/about", "/v6/pages/%2F", "/v6/pages/a/b", "/v2/routes/checkout", "/v2/locales/fr", "/v6/pages/{about}/unknown", "/v6/pages/%7B{about}%7D", "/v6/pages/..", "/v6/pages/%00"),
+)
+
+// noPathnames can't be, or are not, a pathname of the site.
+var noPathnames = []string{
+	"..", ".", "../about", "about/..", "%2e%2e%2fetc", "%2e%2e%2fabout", "%FF", "%C0%AF", "a%00b", "about%00", "%00", "a%252Fb", "a%5Cb", "%5Cabout", "%E2%80%AEabout",
+	"about%E2%80%8B", "%EF%BB%BFabout", strings.Repeat("a", 10_000), strings.Repeat("a/", 5_000), "'%20OR%201=1--", "ABOUT", "About", "about%20", "%20about", "about%0A",
+	"a//b", "%2F%2F", "a%2F%2Fb", "//about//", "about%3F", "about%23", "about;x=1", "%D0%B0bout", "%EF%BD%81bout", "%ED%A0%80", "*", "%25", "_bout", "about.json", "{{about}}",
+}
+
+var hostileReads = slices.Concat(
+	eachRaw(hostile{name: "versionRef", target: "/v6/pages/{about}?versionRef=%s", status: 400, fields: []string{"versionRef"}},
+		"live", "REF:LIVE", "ref:Live", "", "ref:live,ref:draft", "ref:live&versionRef=ref:draft", "ref:live&versionRef=ref:live", "ref%3Alive%00", "ref:live%20", "ref:", "publish:", "publish:abc", "id;DROP%20TABLE", "%FF"),
+	eachRaw(hostile{name: "sortBy", target: "/v6/pages?siteId={site}&sortBy=%s", status: 400, fields: []string{"sortBy"}},
+		"id;DROP%20TABLE", "id%3BDROP%20TABLE", "id", "Path", "", "path,title", "path&sortBy=title", "path%00", "path%20desc", "1"),
+	eachRaw(hostile{name: "sortDirection", target: "/v6/pages?siteId={site}&sortDirection=%s", status: 400, fields: []string{"sortDirection"}}, "ASC", "", "up", "asc,desc", "desc;--", "-1"),
+	eachRaw(hostile{name: "includeOffline", target: "/v6/pages?siteId={site}&includeOffline=%s", status: 400, fields: []string{"includeOffline"}}, "1", "0", "TRUE", "True", "yes", "", "t", "true&includeOffline=true", "null"),
+	eachRaw(hostile{name: "locale", target: "/v6/pages/{about}?locale=%s", status: 400, fields: []string{"locale"}},
+		"../", "..", "", "fr_FR", "f", "french", "fr&locale=fr", "fr,de", "fr%00", "%00", "%FF", "%D0%B5n", "zh-Hant-TW", "fr-", "*", "{{fr}}", strings.Repeat("f", 10_000)),
+	eachRaw(hostile{name: "locale", target: "/v6/pages/{about}?locale=%s", status: 404, message: "Locale not found"}, "it", "fr-CA", "zz", "{unknown}", "{nil}", "{about}", "{site}"),
+	eachRaw(hostile{name: "locale", target: "/v6/pages/{about}?locale=%s", status: 200, shows: `"locale":"fr"`}, "fr", "FR", "{fr}"),
+	[]hostile{
+		{name: "default pathname where the locale has another", target: "/v6/pages/about?siteId={site}&locale=fr", status: 404, message: pageNotFound},
+		{name: "pathname of a locale without it", target: "/v6/pages/a-propos?siteId={site}", status: 404, message: pageNotFound},
+		{name: "page that is not live", target: "/v6/pages/{about}?versionRef=ref:live", status: 404, message: pageNotFound},
+		{name: "unknown localization", method: "DELETE", target: "/v6/pages/{about}/localizations/it", status: 404, message: "Locale not found"},
+		{name: "localization that is no code", method: "DELETE", target: "/v6/pages/{about}/localizations/..", status: 404, message: "Locale not found"},
+		{name: "localization of the default locale", method: "DELETE", target: "/v6/pages/{about}/localizations/en-US", status: 400, fields: []string{"locale"}},
+		{name: "localization of no page", method: "DELETE", target: "/v6/pages/{unknown}/localizations/fr", status: 404, message: pageNotFound},
+		{name: "localization of the nil page", method: "DELETE", target: "/v6/pages/{nil}/localizations/fr", status: 404, message: pageNotFound},
+	},
+)

@@ -1,0 +1,131 @@
+package modeltest
+
+import (
+	"galley/internal/cms"
+)
+
+// absent stands for a value that a locale inherits, or that a page which is
+// not there does not have: it is not the same as an own null.
+type absent struct{}
+
+// FieldChange is a value that differs; either side may be absent.
+type FieldChange struct {
+	From, To any
+}
+
+// Change is what a publish does to a page in one locale.
+type Change struct {
+	PageID           cms.ID
+	LocaleID         cms.ID // NoID: the default values, whichever locale that is
+	Kind             cms.ChangeKind
+	Pathname         string
+	PreviousPathname string // "" unless it moved
+	Fields           map[string]FieldChange
+}
+
+// changes are what turns one live version into another, in the locales given.
+func (s *Site) changes(before, after Version, locales []*Locale) []Change {
+	var list []Change
+	for _, id := range s.PageIDs {
+		list = append(list, s.pageChanges(id, before.at(id), after.at(id), locales)...)
+	}
+	return list
+}
+
+func (s *Site) pageChanges(id cms.ID, before, after *Page, locales []*Locale) []Change {
+	var list []Change
+	for _, l := range locales {
+		key := l.ID
+		if l.ID == s.Default {
+			key = cms.NoID
+		}
+		from, to := stored(before, key), stored(after, key)
+		fields := diff(from, to)
+		if len(fields) == 0 {
+			continue
+		}
+		c := Change{PageID: id, LocaleID: key, Fields: fields}
+		switch {
+		case after == nil:
+			c.Kind, c.Pathname = cms.ChangeDeleted, before.In(key)["pathname"].(string)
+		case before == nil:
+			c.Kind, c.Pathname = cms.ChangeCreated, after.In(key)["pathname"].(string)
+		default:
+			c.describe(before.In(key), after.In(key))
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// stored are a page's own values in a locale: what a publish moves.
+func stored(p *Page, locale cms.ID) Fields {
+	if p == nil {
+		return nil
+	}
+	if locale != cms.NoID {
+		return p.Own[locale]
+	}
+	all := p.In(locale)
+	all["name"] = p.Name
+	return all
+}
+
+func diff(from, to Fields) map[string]FieldChange {
+	fields := map[string]FieldChange{}
+	for _, side := range []Fields{from, to} {
+		for name := range side {
+			if was, is := valueOf(from, name), valueOf(to, name); was != is {
+				fields[name] = FieldChange{was, is}
+			}
+		}
+	}
+	return fields
+}
+
+func valueOf(f Fields, name string) any {
+	if v, ok := f[name]; ok {
+		return v
+	}
+	return absent{}
+}
+
+// describe says what a change to a page that stays live does in a locale. The
+// kinds are about the locale's own values: what it inherits is told elsewhere.
+func (c *Change) describe(was, is Fields) {
+	c.Pathname = is["pathname"].(string)
+	if was["pathname"] != is["pathname"] {
+		c.PreviousPathname = was["pathname"].(string)
+	}
+	differs := func(field string) bool {
+		_, own := c.Fields[field]
+		return own && was[field] != is[field]
+	}
+	switch {
+	case differs("pathname"):
+		c.Kind = cms.ChangePathChanged
+	case differs("isOnline") && was["isOnline"] == true:
+		c.Kind = cms.ChangeTakenOffline
+	case differs("isOnline"):
+		c.Kind = cms.ChangeTakenOnline
+	default:
+		c.Kind = cms.ChangeUpdated
+	}
+}
+
+// pending are the changes that publishing everything would make.
+func (s *Site) pending() []Change {
+	return s.changes(s.Live, s.published(Selection{}), s.shown())
+}
+
+// dark counts the pages that readers would lose.
+func (s *Site) dark(next Version) int {
+	n := 0
+	for id, was := range s.Live {
+		is, stays := next[id]
+		if !stays || (was.Default["isOnline"] == true && is.Default["isOnline"] == false) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,340 @@
+package modeltest
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"galley/internal/cms"
+	"galley/internal/service"
+)
+
+// seenPage is a page as a reader sees it.
+type seenPage struct {
+	ID                   cms.ID
+	Name                 string
+	Fields               Fields
+	Localizations        map[string]string // pathname by locale code
+	CreatedAt, UpdatedAt time.Time
+	PublishedAt          *time.Time
+}
+
+// reading is everything that readers see, by version and locale.
+type reading map[string][]seenPage
+
+// pathnames are those that steps use, and so those that are looked up.
+var pathnames = []string{"/", "/a", "/b", "/c"}
+
+// readVersion lists every page of a version in every locale.
+func (w *world) readVersion(s *Site, ref service.VersionRef) reading {
+	r := reading{}
+	for _, l := range s.shown() {
+		r[l.Code] = w.list(s, ref, l, true)
+	}
+	return r
+}
+
+// readAll lists the draft, the live version and every past one.
+func (w *world) readAll(s *Site) reading {
+	all := reading{}
+	if s.Deleted {
+		return all
+	}
+	for name, ref := range versionsOf(s) {
+		for code, pages := range w.readVersion(s, ref) {
+			all[name+" in "+code] = pages
+		}
+	}
+	return all
+}
+
+// versionsOf are the versions that a site has.
+func versionsOf(s *Site) map[string]service.VersionRef {
+	refs := map[string]service.VersionRef{"draft": {Version: cms.Draft}, "live": {Version: cms.Live}}
+	for _, p := range s.wentLive {
+		refs["publish "+p.ID.String()] = service.VersionRef{Publish: p.ID}
+	}
+	return refs
+}
+
+// sameReading compares two readings, the locales that both have. What is
+// listed under localizations depends on which locale is the default one.
+func (w *world) sameReading(what string, before, after reading) {
+	for place, pages := range before {
+		now, ok := after[place]
+		if diff := cmp.Diff(pages, now, cmpopts.IgnoreFields(seenPage{}, "Localizations"), cmpopts.EquateEmpty()); ok && diff != "" {
+			w.t.Errorf("%s changed what readers of %s see (-before +after):\n%s", what, place, diff)
+		}
+	}
+}
+
+func (w *world) list(s *Site, ref service.VersionRef, l *Locale, offline bool) []seenPage {
+	list, err := w.svc.Pages(w.ctx(), w.who, service.ReadPages{
+		Query:   cms.PageQuery{SiteID: s.ID, PathPrefix: "/", Sort: cms.SortPath, IncludeOffline: offline, Limit: cms.MaxLimit},
+		Version: ref, Locale: l.ID.String(),
+	})
+	w.must(err)
+	pages := make([]seenPage, len(list.Items))
+	for i, view := range list.Items {
+		pages[i] = seen(view)
+	}
+	return pages
+}
+
+func seen(view service.PageView) seenPage {
+	v := view.Values
+	p := seenPage{
+		ID: view.ID, Name: view.DisplayName(), CreatedAt: view.CreatedAt, UpdatedAt: view.UpdatedAt, PublishedAt: view.PublishedAt,
+		Localizations: map[string]string{},
+		Fields: Fields{
+			"pathname": v.Pathname, "title": value(v.Title), "description": value(v.Description),
+			"canonicalUrl": value(v.CanonicalURL), "socialImageUrl": value(v.SocialImageURL),
+			"sitemapPriority": value(v.SitemapPriority), "sitemapFrequency": value(v.SitemapFrequency),
+			"isOnline": v.IsOnline, "excludedFromSearchEngines": value(v.ExcludedFromSearchEngines),
+		},
+	}
+	for _, l := range view.Localizations {
+		p.Localizations[l.Locale] = l.Pathname
+	}
+	return p
+}
+
+func value[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return *p
+}
+
+// expect is what the model says that a reader of a version sees.
+func (s *Site) expect(v Version, l *Locale) []seenPage {
+	var pages []seenPage
+	for id, p := range v {
+		if p.Deleted {
+			continue
+		}
+		page := seenPage{
+			ID: id, Name: p.Name, Fields: p.In(l.ID), Localizations: map[string]string{},
+			CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, PublishedAt: p.PublishedAt,
+		}
+		for _, other := range s.shown() {
+			if _, ok := p.Own[other.ID]; ok {
+				page.Localizations[other.Code] = p.In(other.ID)["pathname"].(string)
+			}
+		}
+		pages = append(pages, page)
+	}
+	slices.SortFunc(pages, func(a, b seenPage) int {
+		if order := strings.Compare(a.Fields["pathname"].(string), b.Fields["pathname"].(string)); order != 0 {
+			return order
+		}
+		return cms.CompareIDs(a.ID, b.ID)
+	})
+	return pages
+}
+
+// draft is the draft with the times that it shows.
+func (s *Site) draft() Version {
+	v := s.Draft.clone()
+	for id, p := range v {
+		p.PublishedAt = nil
+		if at, ok := s.PublishedAt[id]; ok {
+			p.PublishedAt = &at
+		}
+		v[id] = p
+	}
+	return v
+}
+
+// check compares everything that readers see with the model.
+func (w *world) check() {
+	w.t.Helper()
+	for _, s := range w.sites {
+		if s.Deleted {
+			w.checkGone(s)
+			continue
+		}
+		w.checkVersion(s, "draft", service.VersionRef{Version: cms.Draft}, s.draft())
+		w.checkVersion(s, "live", service.VersionRef{Version: cms.Live}, s.Live)
+		w.checkHistory(s)
+		w.checkChanges(s)
+	}
+}
+
+func (w *world) checkGone(s *Site) {
+	_, err := w.svc.Site(w.ctx(), w.who, s.ID)
+	if cms.CodeOf(err) != notFound {
+		w.t.Fatalf("reading a deleted site answered %v", err)
+	}
+}
+
+func (w *world) checkVersion(s *Site, name string, ref service.VersionRef, v Version) {
+	w.t.Helper()
+	for i, l := range s.shown() {
+		want := s.expect(v, l)
+		got := w.list(s, ref, l, true)
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			w.t.Fatalf("readers of %s in %s see something else (-model +service):\n%s", name, l.Code, diff)
+		}
+		w.checkUnique(s, name, l, got)
+		online := slices.DeleteFunc(want, func(p seenPage) bool { return p.Fields["isOnline"] == false })
+		if diff := cmp.Diff(online, w.list(s, ref, l, false), cmpopts.EquateEmpty()); diff != "" {
+			w.t.Fatalf("readers of %s in %s see other online pages (-model +service):\n%s", name, l.Code, diff)
+		}
+		// What comes in turns keeps a step cheap, so that there can be more.
+		switch (i + w.steps) % len(s.shown()) {
+		case 0:
+			w.checkLookups(s, name, ref, l, v)
+		case 1 % len(s.shown()):
+			w.checkByID(s, name, ref, l, v)
+		}
+	}
+}
+
+// checkUnique trusts nothing but what was read.
+func (w *world) checkUnique(s *Site, name string, l *Locale, pages []seenPage) {
+	taken := map[any]bool{}
+	for _, r := range s.Routes {
+		if !r.Deleted {
+			taken[r.Pathname] = true
+		}
+	}
+	for _, p := range pages {
+		if taken[p.Fields["pathname"]] {
+			w.t.Fatalf("%v belongs to two in %s in %s", p.Fields["pathname"], name, l.Code)
+		}
+		taken[p.Fields["pathname"]] = true
+	}
+}
+
+func (w *world) checkLookups(s *Site, name string, ref service.VersionRef, l *Locale, v Version) {
+	w.t.Helper()
+	byPath := map[string][]cms.ID{}
+	for _, p := range s.expect(v, l) {
+		pathname := p.Fields["pathname"].(string)
+		byPath[pathname] = append(byPath[pathname], p.ID)
+	}
+	for _, pathname := range pathnames {
+		view, err := w.svc.Page(w.ctx(), w.who, service.ReadPage{
+			Ref: service.Ref{Name: pathname, SiteID: s.ID}, Version: ref, Locale: l.ID.String(),
+		})
+		owners := byPath[pathname]
+		switch {
+		case len(owners) == 0 && cms.CodeOf(err) == notFound:
+		case err != nil || !slices.Contains(owners, view.ID):
+			w.t.Fatalf("looking up %s of %s in %s found %v, %v, want %v", pathname, name, l.Code, view.ID, err, owners)
+		}
+	}
+}
+
+func (w *world) checkByID(s *Site, name string, ref service.VersionRef, l *Locale, v Version) {
+	w.t.Helper()
+	expected := map[cms.ID]seenPage{}
+	for _, p := range s.expect(v, l) {
+		expected[p.ID] = p
+	}
+	for _, id := range s.PageIDs {
+		view, err := w.svc.Page(w.ctx(), w.who, service.ReadPage{Ref: service.Ref{ID: id}, Version: ref, Locale: l.ID.String()})
+		want, ok := expected[id]
+		switch {
+		case !ok && cms.CodeOf(err) == notFound:
+		case !ok || err != nil:
+			w.t.Fatalf("page %v of %s in %s: %v, want there: %v", id, name, l.Code, err, ok)
+		default:
+			if diff := cmp.Diff(want, seen(view), cmpopts.EquateEmpty()); diff != "" {
+				w.t.Fatalf("page %v of %s in %s is something else (-model +service):\n%s", id, name, l.Code, diff)
+			}
+		}
+	}
+}
+
+// checkChanges compares what a publish would do.
+func (w *world) checkChanges(s *Site) {
+	w.t.Helper()
+	if diff := cmp.Diff(s.told(s.pending()), w.readChanges(s), cmpopts.EquateEmpty()); diff != "" {
+		w.t.Fatalf("the changes are others (-model +service):\n%s", diff)
+	}
+}
+
+// toldChange is a change as the interface tells it.
+type toldChange struct {
+	Change
+	Locale string
+}
+
+// told are changes in the order and form of the interface, where a value that
+// is absent is null.
+func (s *Site) told(changes []Change) []toldChange {
+	var list []toldChange
+	for _, c := range changes {
+		code := s.locale(s.Default).Code
+		if l := s.locale(c.LocaleID); l != nil {
+			code = l.Code
+		}
+		fields := map[string]FieldChange{}
+		for name, f := range c.Fields {
+			created := c.Kind == cms.ChangeCreated || c.Kind == cms.ChangeDeleted
+			f = FieldChange{null(f.From), null(f.To)}
+			if !created || f.From != f.To {
+				fields[name] = f
+			}
+		}
+		c.Fields = fields
+		list = append(list, toldChange{c, code})
+	}
+	slices.SortFunc(list, func(a, b toldChange) int {
+		if order := cms.CompareIDs(a.PageID, b.PageID); order != 0 {
+			return order
+		}
+		return cms.CompareIDs(a.LocaleID, b.LocaleID)
+	})
+	return list
+}
+
+func null(v any) any {
+	if v == (absent{}) {
+		return nil
+	}
+	return v
+}
+
+// readChanges walks the list in parts of a size that differs from step to step.
+func (w *world) readChanges(s *Site) []toldChange {
+	return w.walk(func(q cms.ListQuery) (cms.List[service.ChangeView], error) {
+		review, err := w.svc.Changes(w.ctx(), w.who, s.ID, q)
+		return review.List, err
+	})
+}
+
+func (w *world) walk(read func(cms.ListQuery) (cms.List[service.ChangeView], error)) []toldChange {
+	var all []service.ChangeView
+	for q := (cms.ListQuery{Limit: 1 + w.steps%4}); ; {
+		list, err := read(q)
+		w.must(err)
+		all = append(all, list.Items...)
+		if !list.HasMore {
+			return toldBy(all)
+		}
+		q.After = all[len(all)-1].ID()
+	}
+}
+
+func toldBy(views []service.ChangeView) []toldChange {
+	var list []toldChange
+	for _, c := range views {
+		told := toldChange{Locale: c.Locale, Change: Change{
+			PageID: c.PageID, LocaleID: c.LocaleID, Kind: c.Kind, Pathname: c.Pathname, Fields: map[string]FieldChange{},
+		}}
+		if c.PreviousPathname != nil {
+			told.PreviousPathname = *c.PreviousPathname
+		}
+		for _, f := range c.Fields {
+			told.Fields[f.Field] = FieldChange{f.From, f.To}
+		}
+		list = append(list, told)
+	}
+	return list
+}

@@ -1,0 +1,130 @@
+package modeltest
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestModel takes random steps on both engines. Pathnames, titles and locales
+// are few, so that clashes are frequent.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, e *engine) {
+		rapid.Check(t, func(rt *rapid.T) {
+			w := newWorld(rt, e)
+			rt.Repeat(map[string]func(*rapid.T){
+				"step": func(rt *rapid.T) { w.do(drawStep.Draw(rt, "step")) },
+			})
+		})
+	})
+}
+
+// ops are the operations, each as often as it is to be drawn, the simplest
+// first: to them failing runs are reduced.
+var ops = slices.Concat(
+	slices.Repeat([]string{"createPage", "publish", "updatePage", "publish", "updatePage", "updatePage"}, 12),
+	slices.Repeat([]string{"changeDefault", "deleteLocale", "restoreLocale"}, 8),
+	slices.Repeat([]string{"deletePage", "restorePage", "discardPage", "publishPage", "restorePublish"}, 5),
+	slices.Repeat([]string{"schedule", "wait", "delocalizePage", "restoreSite"}, 3),
+	slices.Repeat([]string{"createLocale", "createRoute", "updateRoute", "deleteRoute", "review", "cancelPublish"}, 2),
+	[]string{"publishAndUndo", "deleteSite", "duplicateSite", "publishInParts"},
+)
+
+// evenly draws below n. Rapid's own numbers are mostly small, which would
+// leave most operations out.
+func evenly(n int) *rapid.Generator[int] {
+	return rapid.Custom(func(t *rapid.T) int {
+		drawn := 0
+		for bit := 1; bit < 16*n; bit *= 2 {
+			if rapid.Bool().Draw(t, "bit") {
+				drawn += bit
+			}
+		}
+		return drawn % n
+	})
+}
+
+func oneOf[T any](values ...T) *rapid.Generator[T] {
+	return rapid.Map(evenly(len(values)), func(i int) T { return values[i] })
+}
+
+var (
+	drawOp    = oneOf(ops...)
+	drawIndex = evenly(5)
+	drawPath  = oneOf(pathnames...)
+	drawCode  = oneOf("fr", "de", "en")
+	drawTitle = oneOf[any]("one", "two", nil)
+)
+
+// chance draws true once in n times.
+func chance(t *rapid.T, n int, what string) bool { return evenly(n).Draw(t, what) == n-1 }
+
+var drawStep = rapid.Custom(func(t *rapid.T) step {
+	st := step{op: drawOp.Draw(t, "op"), site: evenly(maxSites).Draw(t, "site")}
+	switch st.op {
+	case "createPage":
+		st.set = drawFields(t, true)
+		st.set["pathname"] = drawPath.Draw(t, "pathname")
+	case "updatePage":
+		st.page, st.locale = drawIndex.Draw(t, "page"), drawIndex.Draw(t, "locale")
+		st.set = drawFields(t, false)
+		if chance(t, 4, "gives up") {
+			st.inherit = []string{oneOf("pathname", "title", "isOnline").Draw(t, "inherit")}
+		}
+		st.rename = chance(t, 5, "rename")
+	case "delocalizePage":
+		st.page, st.locale = drawIndex.Draw(t, "page"), drawIndex.Draw(t, "locale")
+	case "deletePage", "restorePage", "discardPage", "publishPage":
+		st.page = drawIndex.Draw(t, "page")
+	case "createLocale", "changeDefault":
+		st.code = drawCode.Draw(t, "code")
+	case "deleteLocale", "restoreLocale":
+		st.locale = drawIndex.Draw(t, "locale")
+	case "createRoute":
+		st.path = drawPath.Draw(t, "path")
+	case "updateRoute":
+		st.route, st.path = drawIndex.Draw(t, "route"), drawPath.Draw(t, "path")
+	case "deleteRoute":
+		st.route = drawIndex.Draw(t, "route")
+	case "restorePublish", "cancelPublish":
+		st.publish = evenly(10).Draw(t, "publish")
+	case "wait":
+		st.seconds = evenly(30).Draw(t, "seconds")
+	case "publish", "schedule":
+		drawPublish(t, &st)
+	}
+	return st
+})
+
+func drawPublish(t *rapid.T, st *step) {
+	st.confirm = rapid.Bool().Draw(t, "confirm")
+	if chance(t, 2, "some pages") {
+		st.pages = rapid.SliceOfN(drawIndex, 1, 3).Draw(t, "pages")
+	}
+	if chance(t, 3, "some locales") {
+		st.locales = rapid.SliceOfN(drawIndex, 1, 2).Draw(t, "locales")
+	}
+	if chance(t, 4, "with a plan") {
+		st.plan = oneOf(freshPlan, savedPlan).Draw(t, "plan")
+	}
+	if st.op == "schedule" {
+		st.seconds = 1 + evenly(20).Draw(t, "seconds")
+	}
+}
+
+// drawFields draws an edit.
+func drawFields(t *rapid.T, isNew bool) Fields {
+	set := Fields{}
+	if !chance(t, 3, "has no title") {
+		set["title"] = drawTitle.Draw(t, "title")
+	}
+	if chance(t, 3, "goes on or off") {
+		set["isOnline"] = rapid.Bool().Draw(t, "isOnline")
+	}
+	if !isNew && chance(t, 2, "has a pathname") {
+		set["pathname"] = drawPath.Draw(t, "pathname")
+	}
+	return set
+}

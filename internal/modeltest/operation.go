@@ -1,0 +1,252 @@
+package modeltest
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	"galley/internal/cms"
+)
+
+// Every operation answers the code of the error that it meets, or "" when it
+// is done. Ids of what is made come from the service.
+
+const (
+	done       cms.Code = ""
+	notFound            = cms.CodeNotFound
+	conflict            = cms.CodeConflict
+	badRequest          = cms.CodeBadRequest
+)
+
+// Guard is when a publish needs to be confirmed.
+type Guard struct {
+	Share float64
+	Pages int
+}
+
+// NewSite is a site with its default locale and nothing else.
+func NewSite(id, localeID cms.ID, code string) *Site {
+	return &Site{
+		ID: id, Locales: []*Locale{{ID: localeID, Code: code}}, Default: localeID,
+		Draft: Version{}, Live: Version{}, PublishedAt: map[cms.ID]time.Time{},
+	}
+}
+
+// saveDraft puts a page's draft in place unless its pathname is taken.
+func (s *Site) saveDraft(id cms.ID, p Page) cms.Code {
+	next := s.Draft.with(id, p)
+	if s.clash(next) {
+		return conflict
+	}
+	s.Draft = next
+	return done
+}
+
+// CreatePage makes a page in the draft.
+func (s *Site) CreatePage(id cms.ID, name string, set Fields, now time.Time) cms.Code {
+	if s.Deleted {
+		return notFound
+	}
+	p := Page{Name: name, Default: blankFields(), Own: map[cms.ID]Fields{}, CreatedAt: now, UpdatedAt: now}
+	code := s.saveDraft(id, p.with(s.Default, true, "", set))
+	if code == done {
+		s.PageIDs = append(s.PageIDs, id)
+	}
+	return code
+}
+
+// UpdatePage edits a page's draft in a locale.
+func (s *Site) UpdatePage(id, locale cms.ID, name string, set Fields, now time.Time) cms.Code {
+	return s.editPage(id, locale, now, func(p Page) Page { return p.with(locale, locale == s.Default, name, set) })
+}
+
+// DelocalizePage drops what a locale overrides.
+func (s *Site) DelocalizePage(id, locale cms.ID, now time.Time) cms.Code {
+	if !s.Deleted && locale == s.Default && s.Draft.at(id) != nil {
+		return badRequest
+	}
+	return s.editPage(id, locale, now, func(p Page) Page {
+		p = p.clone()
+		p.setOwn(locale, nil)
+		return p
+	})
+}
+
+// DeletePage deletes a page from the draft.
+func (s *Site) DeletePage(id cms.ID, now time.Time) cms.Code {
+	return s.editPage(id, s.Default, now, func(p Page) Page {
+		p.Deleted = true
+		return p
+	})
+}
+
+func (s *Site) editPage(id, locale cms.ID, now time.Time, edit func(Page) Page) cms.Code {
+	before := s.Draft.at(id)
+	if s.Deleted || before == nil || !s.visible(locale) {
+		return notFound
+	}
+	after := edit(*before)
+	if !after.sameContent(*before) {
+		after.UpdatedAt = now
+	}
+	return s.saveDraft(id, after)
+}
+
+// RestorePage brings a page that was deleted from the draft back.
+func (s *Site) RestorePage(id cms.ID, now time.Time) cms.Code {
+	p, ok := s.Draft[id]
+	switch {
+	case s.Deleted || !ok:
+		return notFound
+	case !p.Deleted:
+		return conflict
+	}
+	p.Deleted, p.UpdatedAt = false, now
+	return s.saveDraft(id, p)
+}
+
+// DiscardPage takes a page's draft back to what is live, but for what is
+// hidden.
+func (s *Site) DiscardPage(id cms.ID) cms.Code {
+	draft, ok := s.Draft[id]
+	live := s.Live.at(id)
+	switch {
+	case s.Deleted || !ok || (live == nil && draft.Deleted):
+		return notFound
+	case live == nil:
+		draft.Deleted = true
+		return s.saveDraft(id, draft)
+	}
+	next := live.clone()
+	for _, l := range s.Locales {
+		if l.Hidden {
+			next.setOwn(l.ID, draft.Own[l.ID])
+		}
+	}
+	return s.saveDraft(id, next)
+}
+
+// CreateLocale adds a locale.
+func (s *Site) CreateLocale(id cms.ID, code string) cms.Code {
+	switch {
+	case s.Deleted:
+		return notFound
+	case s.codeTaken(code):
+		return conflict
+	}
+	s.Locales = append(s.Locales, &Locale{ID: id, Code: code})
+	return done
+}
+
+// DeleteLocale hides a locale.
+func (s *Site) DeleteLocale(id cms.ID) cms.Code {
+	switch {
+	case s.Deleted || !s.visible(id):
+		return notFound
+	case id == s.Default:
+		return badRequest
+	}
+	s.locale(id).Hidden = true
+	return done
+}
+
+// RestoreLocale shows a locale again.
+func (s *Site) RestoreLocale(id cms.ID) cms.Code {
+	l := s.locale(id)
+	switch {
+	case s.Deleted || l == nil:
+		return notFound
+	case !l.Hidden || s.codeTaken(l.Code):
+		return conflict
+	}
+	l.Hidden = false
+	if s.clash(s.Draft) || s.clash(s.Live) {
+		l.Hidden = true
+		return conflict
+	}
+	return done
+}
+
+// ChangeDefault makes another locale the default one; newID is the id of the
+// locale if it is a new one.
+func (s *Site) ChangeDefault(newID cms.ID, code string) cms.Code {
+	if s.Deleted {
+		return notFound
+	}
+	if !s.codeTaken(code) {
+		s.Locales = append(s.Locales, &Locale{ID: newID, Code: code})
+	}
+	i := slices.IndexFunc(s.Locales, func(l *Locale) bool { return l.Code == code && !l.Hidden })
+	chosen := s.Locales[i].ID
+	versions := []Version{s.Draft, s.Live}
+	for _, p := range s.Publishes {
+		versions = append(versions, p.Live, p.Before)
+	}
+	for _, v := range versions {
+		for id, p := range v {
+			v[id] = p.rebased(s.Locales, chosen)
+		}
+	}
+	s.Default = chosen
+	return done
+}
+
+// CreateRoute adds a route.
+func (s *Site) CreateRoute(id cms.ID, pathname string) cms.Code {
+	if s.Deleted {
+		return notFound
+	}
+	s.Routes = append(s.Routes, &Route{ID: id, Pathname: pathname})
+	if s.routeClash() {
+		s.Routes = s.Routes[:len(s.Routes)-1]
+		return conflict
+	}
+	return done
+}
+
+// UpdateRoute moves a route.
+func (s *Site) UpdateRoute(id cms.ID, pathname string) cms.Code {
+	r := s.route(id)
+	if r == nil {
+		return notFound
+	}
+	before := r.Pathname
+	if r.Pathname = pathname; s.routeClash() {
+		r.Pathname = before
+		return conflict
+	}
+	return done
+}
+
+// DeleteRoute deletes a route.
+func (s *Site) DeleteRoute(id cms.ID) cms.Code {
+	r := s.route(id)
+	if r == nil {
+		return notFound
+	}
+	r.Deleted = true
+	return done
+}
+
+func (s *Site) route(id cms.ID) *Route {
+	i := slices.IndexFunc(s.Routes, func(r *Route) bool { return r.ID == id && !r.Deleted })
+	if s.Deleted || i < 0 {
+		return nil
+	}
+	return s.Routes[i]
+}
+
+// routeClash tells whether routes meet each other or a page, draft or live.
+func (s *Site) routeClash() bool {
+	taken := map[string]bool{}
+	for _, r := range s.Routes {
+		if !r.Deleted && taken[r.Pathname] {
+			return true
+		}
+		taken[r.Pathname] = taken[r.Pathname] || !r.Deleted
+	}
+	return s.clash(s.Draft) || s.clash(s.Live)
+}
+
+// samePlan tells whether a publish of everything would do the same.
+func samePlan(a, b []Change) bool { return reflect.DeepEqual(a, b) }

@@ -1,0 +1,192 @@
+package modeltest
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"galley/internal/cms"
+)
+
+// Ask is what a publish is asked for.
+type Ask struct {
+	Select    Selection
+	Confirm   bool
+	StalePlan bool
+	PublishAt time.Time // zero: now
+}
+
+// Publish puts a selection of the draft live, or schedules that. A publish of
+// nothing has no id and is not kept.
+func (s *Site) Publish(id cms.ID, ask Ask, guard Guard, now time.Time) cms.Code {
+	if s.Deleted {
+		return notFound
+	}
+	for _, page := range ask.Select.Pages {
+		if _, ok := s.Draft[page]; !ok {
+			return notFound
+		}
+	}
+	for _, locale := range ask.Select.Locales {
+		if !s.visible(locale) {
+			return notFound
+		}
+	}
+	if ask.StalePlan {
+		return conflict
+	}
+	p := &Publish{ID: id, Select: ask.Select, Confirm: ask.Confirm, PublishAt: ask.PublishAt}
+	if !ask.PublishAt.IsZero() {
+		p.Status = cms.StatusScheduled
+		s.Publishes = append(s.Publishes, p)
+		return done
+	}
+	return s.goLive(p, s.published(ask.Select), guard, now)
+}
+
+// goLive makes a version the live one, unless it can't be or is so already.
+func (s *Site) goLive(p *Publish, next Version, guard Guard, now time.Time) cms.Code {
+	changes := s.changes(s.Live, next, s.shown())
+	p.Changed = map[cms.ID]bool{}
+	for _, c := range changes {
+		p.Changed[c.PageID] = true
+	}
+	dark := s.dark(next)
+	switch {
+	case len(changes) == 0:
+		p.Status = cms.StatusPublished
+		return done
+	case !p.Confirm && dark >= guard.Pages && float64(dark) > guard.Share*float64(len(s.Live)):
+		return conflict
+	case s.clash(next):
+		return conflict
+	}
+	before := s.Live.clone()
+	if last := s.lastLive(); last != nil {
+		p.Previous = last.ID
+	}
+	for id := range p.Changed {
+		page, stays := next[id]
+		if !stays {
+			delete(s.Live, id)
+			continue
+		}
+		page.PublishedAt = &now
+		s.PublishedAt[id] = now
+		s.Live[id] = page
+	}
+	p.Status, p.ChangeCount, p.Before, p.Live = cms.StatusPublished, len(changes), before, s.Live.clone()
+	if !slices.Contains(s.Publishes, p) {
+		s.Publishes = append(s.Publishes, p)
+	}
+	s.wentLive = append(s.wentLive, p)
+	return done
+}
+
+// lastLive is the publish that made the live version what it is.
+func (s *Site) lastLive() *Publish {
+	if len(s.wentLive) == 0 {
+		return nil
+	}
+	return s.wentLive[len(s.wentLive)-1]
+}
+
+func (s *Site) publish(id cms.ID) *Publish {
+	i := slices.IndexFunc(s.Publishes, func(p *Publish) bool { return p.ID == id })
+	if s.Deleted || i < 0 {
+		return nil
+	}
+	return s.Publishes[i]
+}
+
+// RestorePublish makes the live version what it was after a publish.
+func (s *Site) RestorePublish(id, from cms.ID, now time.Time) cms.Code {
+	p := s.publish(from)
+	switch {
+	case p == nil:
+		return notFound
+	case p.Live == nil:
+		return conflict
+	}
+	return s.goLive(&Publish{ID: id, RestoredFrom: from, Confirm: true}, s.restored(p.Live), Guard{}, now)
+}
+
+// CancelPublish cancels a scheduled publish.
+func (s *Site) CancelPublish(id cms.ID) cms.Code {
+	p := s.publish(id)
+	switch {
+	case p == nil:
+		return notFound
+	case p.Status != cms.StatusScheduled:
+		return conflict
+	}
+	p.Status = cms.StatusCanceled
+	return done
+}
+
+// due are the scheduled publishes whose time has come.
+func (s *Site) due(now time.Time) []*Publish {
+	return slices.DeleteFunc(slices.Clone(s.Publishes), func(p *Publish) bool {
+		return p.Status != cms.StatusScheduled || p.PublishAt.After(now)
+	})
+}
+
+// run runs a scheduled publish.
+func (s *Site) run(p *Publish, guard Guard, now time.Time) {
+	if s.Deleted || s.goLive(p, s.published(p.Select), guard, now) != done {
+		p.Status = cms.StatusFailed
+	}
+}
+
+// Copies are the ids that a copy of a site has for what it is made of.
+type Copies struct {
+	Site    cms.ID
+	Publish cms.ID
+	Of      map[cms.ID]cms.ID // locales, pages and routes
+}
+
+// Duplicate is a copy of the site: what is deleted or hidden stays behind, and
+// so does history.
+func (s *Site) Duplicate(ids Copies, now time.Time) *Site {
+	twin := NewSite(ids.Site, ids.Of[s.Default], "")
+	twin.Locales = nil
+	for _, l := range s.shown() {
+		twin.Locales = append(twin.Locales, &Locale{ID: ids.Of[l.ID], Code: l.Code})
+	}
+	for _, r := range s.Routes {
+		if !r.Deleted {
+			twin.Routes = append(twin.Routes, &Route{ID: ids.Of[r.ID], Pathname: r.Pathname})
+		}
+	}
+	for _, id := range s.PageIDs {
+		live := s.Live.at(id)
+		if live == nil && s.Draft[id].Deleted {
+			continue
+		}
+		copied := ids.Of[id]
+		twin.PageIDs = append(twin.PageIDs, copied)
+		twin.Draft[copied] = s.copyPage(s.Draft[id], ids, now)
+		if live != nil {
+			page := s.copyPage(*live, ids, now)
+			page.PublishedAt = &now
+			twin.Live[copied], twin.PublishedAt[copied] = page, now
+		}
+	}
+	if len(twin.Live) > 0 {
+		first := &Publish{ID: ids.Publish}
+		next := maps.Clone(twin.Live)
+		twin.Live = Version{}
+		twin.goLive(first, next, Guard{Pages: len(next) + 1}, now)
+	}
+	return twin
+}
+
+func (s *Site) copyPage(p Page, ids Copies, now time.Time) Page {
+	c := p.clone()
+	c.Own = map[cms.ID]Fields{}
+	for _, l := range s.shown() {
+		c.setOwn(ids.Of[l.ID], p.Own[l.ID])
+	}
+	c.CreatedAt, c.UpdatedAt = now, now
+	return c
+}

@@ -1,0 +1,92 @@
+package modeltest
+
+import (
+	"testing"
+)
+
+// TestRegressions takes the steps of runs that failed once, reduced to what
+// made them fail. Each begins after the prelude: locales en (the default) and
+// fr, page 0 at /a without a title, page 1 at /b.
+func TestRegressions(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, func(t *testing.T, e *engine) {
+		for _, test := range regressions {
+			t.Run(test.name, func(t *testing.T) {
+				w := newWorld(t, e)
+				for _, st := range test.steps {
+					w.do(st)
+				}
+			})
+		}
+	})
+}
+
+var regressions = []struct {
+	name  string
+	steps []step
+}{
+	{"taking a page away is not the last time that it went live", []step{
+		{op: "publish", pages: []int{0}},
+		{op: "publish"},
+		{op: "restorePublish"},
+	}},
+	{"a page that is no longer live was never live in a copy", []step{
+		{op: "publish"},
+		{op: "deletePage"},
+		{op: "publish"},
+		{op: "restorePage"},
+		{op: "duplicateSite"},
+	}},
+	{"a null that a locale came to own is a change", []step{
+		{op: "publish"},
+		{op: "updatePage", locale: 1, set: Fields{"title": "one"}},
+		{op: "changeDefault", code: "fr"},
+	}},
+	{"a null that a locale came to own is published with that locale", []step{
+		{op: "publish"},
+		{op: "updatePage", locale: 1, set: Fields{"title": "one"}},
+		{op: "changeDefault", code: "fr"},
+		{op: "publish", locales: []int{1}},
+		{op: "publish", locales: []int{0}},
+	}},
+	{"what was hidden when its page was published is a change afterwards", []step{
+		{op: "updatePage", locale: 1, set: Fields{"isOnline": false}},
+		{op: "deleteLocale", locale: 1},
+		{op: "publish"},
+		{op: "restoreLocale"},
+	}},
+	{"what was hidden when its page was discarded is a change afterwards", []step{
+		{op: "publish"},
+		{op: "updatePage", locale: 1, set: Fields{"title": "two"}},
+		{op: "deleteLocale", locale: 1},
+		{op: "discardPage"},
+		{op: "restoreLocale"},
+	}},
+	{"a schedule for a locale that has become the default one", []step{
+		{op: "createLocale", code: "de"},
+		{op: "schedule", locales: []int{2}, seconds: 12},
+		{op: "changeDefault", code: "de"},
+		{op: "wait", seconds: 20},
+	}},
+	{"a schedule for the default locale that is no longer that", []step{
+		{op: "schedule", locales: []int{0}, seconds: 12},
+		{op: "changeDefault", code: "fr"},
+		{op: "wait", seconds: 20},
+	}},
+	{"a page that is restored brings back what is hidden", []step{
+		{op: "updatePage", locale: 1, set: Fields{"title": "two"}},
+		{op: "publish"},
+		{op: "deletePage"},
+		{op: "publish"},
+		{op: "deleteLocale", locale: 1},
+		{op: "restorePublish"},
+		{op: "restoreLocale"},
+	}},
+	{"a plan covers the nulls of a page that is new", []step{
+		{op: "updatePage", locale: 1, set: Fields{"isOnline": false, "title": "two"}},
+		{op: "changeDefault", code: "fr"},
+		{op: "review"},
+		{op: "updatePage", inherit: []string{"title"}},
+		{op: "publish", plan: savedPlan},
+	}},
+}

@@ -1,0 +1,331 @@
+package modeltest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"galley/internal/cms"
+	"galley/internal/service"
+)
+
+// step is one operation. Sites, pages, locales, routes and publishes are named
+// by their place among all that were ever made, counted round, so that any
+// step means something in any state and a failing list of steps stays one when
+// some are left out.
+type step struct {
+	op      string
+	site    int
+	page    int
+	locale  int
+	route   int
+	publish int
+	code    string // of a locale
+	path    string // of a route
+	rename  bool
+	set     Fields
+	inherit []string // fields that a locale other than the default gives up
+	pages   []int    // nil: all
+	locales []int    // nil: all
+	plan    plan
+	confirm bool
+	seconds int
+}
+
+// plan is what a publish is guarded by.
+type plan int
+
+const (
+	noPlan    plan = iota
+	freshPlan      // of the changes as they are
+	savedPlan      // of the changes as they were at the last step "review"
+)
+
+// String is the step as a regression test spells it.
+func (s step) String() string {
+	parts := []string{fmt.Sprintf("op: %q", s.op)}
+	note := func(name string, given bool, value string) {
+		if given {
+			parts = append(parts, name+": "+value)
+		}
+	}
+	number := func(name string, n int) { note(name, n != 0, fmt.Sprint(n)) }
+	number("site", s.site)
+	number("page", s.page)
+	number("locale", s.locale)
+	number("route", s.route)
+	number("publish", s.publish)
+	note("code", s.code != "", fmt.Sprintf("%q", s.code))
+	note("path", s.path != "", fmt.Sprintf("%q", s.path))
+	note("rename", s.rename, "true")
+	if s.set != nil {
+		var set []string
+		for _, name := range slices.Sorted(maps.Keys(s.set)) {
+			value := "nil"
+			if s.set[name] != nil {
+				value = fmt.Sprintf("%#v", s.set[name])
+			}
+			set = append(set, fmt.Sprintf("%q: %s", name, value))
+		}
+		note("set", true, "Fields{"+strings.Join(set, ", ")+"}")
+	}
+	note("inherit", s.inherit != nil, fmt.Sprintf("%#v", s.inherit))
+	note("pages", s.pages != nil, fmt.Sprintf("%#v", s.pages))
+	note("locales", s.locales != nil, fmt.Sprintf("%#v", s.locales))
+	note("plan", s.plan != noPlan, []string{"", "freshPlan", "savedPlan"}[s.plan])
+	note("confirm", s.confirm, "true")
+	number("seconds", s.seconds)
+	return "{" + strings.Join(parts, ", ") + "},"
+}
+
+// GoString is for the log of a failing run.
+func (s step) GoString() string { return s.String() }
+
+// operations do a step on the service and on the model, and return both
+// answers.
+var operations = map[string]func(*world, *Site, step) (cms.Code, error){
+	"createPage":     (*world).createPage,
+	"updatePage":     (*world).updatePage,
+	"deletePage":     (*world).deletePage,
+	"restorePage":    (*world).restorePage,
+	"delocalizePage": (*world).delocalizePage,
+	"discardPage":    (*world).discardPage,
+	"publishPage":    (*world).publishPage,
+	"createLocale":   (*world).createLocale,
+	"deleteLocale":   (*world).deleteLocale,
+	"restoreLocale":  (*world).restoreLocale,
+	"changeDefault":  (*world).changeDefault,
+	"createRoute":    (*world).createRoute,
+	"updateRoute":    (*world).updateRoute,
+	"deleteRoute":    (*world).deleteRoute,
+	"review":         (*world).review,
+	"publish":        (*world).publish,
+	"schedule":       (*world).publish,
+	"restorePublish": (*world).restorePublish,
+	"cancelPublish":  (*world).cancelPublish,
+	"wait":           (*world).wait,
+	"deleteSite":     (*world).deleteSite,
+	"restoreSite":    (*world).restoreSite,
+	"duplicateSite":  (*world).duplicateSite,
+	"publishAndUndo": (*world).publishAndUndo,
+	"publishInParts": (*world).publishInParts,
+}
+
+// draftOnly are the operations that readers of the live version never notice.
+var draftOnly = []string{
+	"createPage", "updatePage", "deletePage", "restorePage", "delocalizePage", "discardPage", "review", "schedule", "cancelPublish",
+}
+
+func pick[T any](list []T, i int, none T) T {
+	if len(list) == 0 {
+		return none
+	}
+	return list[i%len(list)]
+}
+
+func pageAt(s *Site, i int) cms.ID { return pick(s.PageIDs, i, cms.NewID()) }
+
+func localeAt(s *Site, i int) cms.ID { return pick(s.Locales, i, nil).ID }
+
+func routeAt(s *Site, i int) cms.ID { return pick(s.Routes, i, &Route{ID: cms.NewID()}).ID }
+
+func publishAt(s *Site, i int) cms.ID { return pick(s.Publishes, i, &Publish{ID: cms.NewID()}).ID }
+
+// likely are the members of a list to which an operation means most, if there
+// are any: restoring is mostly of what is deleted.
+func likely[T any](list []T, fits func(T) bool) []T {
+	fitting := slices.DeleteFunc(slices.Clone(list), func(v T) bool { return !fits(v) })
+	if len(fitting) == 0 {
+		return list
+	}
+	return fitting
+}
+
+// patch is a set of fields as the service takes it.
+func patch(set Fields) cms.PagePatch {
+	var p cms.PagePatch
+	for name, value := range set {
+		switch name {
+		case "pathname":
+			p.Pathname = optional[string](value)
+		case "title":
+			p.Title = optional[string](value)
+		case "isOnline":
+			p.IsOnline = optional[bool](value)
+		case "sitemapPriority":
+			p.SitemapPriority = optional[float64](value)
+		default:
+			panic("no such field: " + name)
+		}
+	}
+	return p
+}
+
+func optional[T any](value any) cms.Opt[*T] {
+	if value == nil {
+		return cms.Some[*T](nil)
+	}
+	return cms.Some(new(value.(T)))
+}
+
+// A page's name tells it from others in a copy of its site, so it begins with
+// what never changes.
+func rootName(name string) string { return strings.TrimSuffix(name, "'") }
+
+func otherName(name string) string {
+	if strings.HasSuffix(name, "'") {
+		return rootName(name)
+	}
+	return name + "'"
+}
+
+func (w *world) createPage(s *Site, st step) (cms.Code, error) {
+	name := fmt.Sprintf("page %d", w.names)
+	w.names++
+	fields := patch(st.set)
+	fields.Name = cms.Some(name)
+	view, err := w.svc.CreatePage(w.ctx(), w.who, service.Given(cms.NewPage{SiteID: cms.Some(s.ID), PagePatch: fields}))
+	return s.CreatePage(view.ID, name, st.set, w.now()), err
+}
+
+func (w *world) updatePage(s *Site, st step) (cms.Code, error) {
+	id := pick(likely(s.PageIDs, func(id cms.ID) bool { return s.Draft.at(id) != nil }), st.page, cms.NewID())
+	locale, name := pick(likely(s.Locales, func(l *Locale) bool { return !l.Hidden }), st.locale, nil).ID, ""
+	set := maps.Clone(st.set)
+	if set == nil {
+		set = Fields{}
+	}
+	for _, field := range st.inherit {
+		if locale != s.Default {
+			set[field] = nil
+		}
+	}
+	fields := patch(set)
+	if st.rename && locale == s.Default {
+		name = otherName(s.Draft[id].Name)
+		fields.Name = cms.Some(name)
+	}
+	asked := locale.String()
+	if locale == s.Default {
+		asked = ""
+	}
+	_, err := w.svc.UpdatePage(w.ctx(), w.who, service.Ref{ID: id}, asked,
+		func(bool) (cms.PagePatch, error) { return fields, nil }, nil)
+	return s.UpdatePage(id, locale, name, set, w.now()), err
+}
+
+func (w *world) deletePage(s *Site, st step) (cms.Code, error) {
+	id := pageAt(s, st.page)
+	return s.DeletePage(id, w.now()), w.svc.DeletePage(w.ctx(), w.who, service.Ref{ID: id}, nil)
+}
+
+func (w *world) restorePage(s *Site, st step) (cms.Code, error) {
+	id := pick(likely(s.PageIDs, func(id cms.ID) bool { return s.Draft[id].Deleted }), st.page, cms.NewID())
+	_, err := w.svc.RestorePage(w.ctx(), w.who, id)
+	return s.RestorePage(id, w.now()), err
+}
+
+func (w *world) delocalizePage(s *Site, st step) (cms.Code, error) {
+	locale := localeAt(s, st.locale)
+	id := pick(likely(s.PageIDs, func(id cms.ID) bool { return s.Draft[id].Own[locale] != nil }), st.page, cms.NewID())
+	err := w.svc.DelocalizePage(w.ctx(), w.who, service.Ref{ID: id}, locale.String(), nil)
+	return s.DelocalizePage(id, locale, w.now()), err
+}
+
+func (w *world) discardPage(s *Site, st step) (cms.Code, error) {
+	id := pageAt(s, st.page)
+	_, gone, err := w.svc.DiscardPage(w.ctx(), w.who, id)
+	if err == nil && gone != (s.Live.at(id) == nil) {
+		w.t.Errorf("discarding answered gone = %v", gone)
+	}
+	return s.DiscardPage(id), err
+}
+
+func (w *world) createLocale(s *Site, st step) (cms.Code, error) {
+	view, err := w.svc.CreateLocale(w.ctx(), w.who, service.Given(cms.NewLocale{SiteID: cms.Some(s.ID), Code: cms.Some(st.code)}))
+	return s.CreateLocale(view.ID, st.code), err
+}
+
+func (w *world) deleteLocale(s *Site, st step) (cms.Code, error) {
+	id := localeAt(s, st.locale)
+	return s.DeleteLocale(id), w.svc.DeleteLocale(w.ctx(), w.who, service.Ref{ID: id}, nil)
+}
+
+func (w *world) restoreLocale(s *Site, st step) (cms.Code, error) {
+	id := pick(likely(s.Locales, func(l *Locale) bool { return l.Hidden }), st.locale, nil).ID
+	_, err := w.svc.RestoreLocale(w.ctx(), w.who, service.Ref{ID: id})
+	return s.RestoreLocale(id), err
+}
+
+func (w *world) changeDefault(s *Site, st step) (cms.Code, error) {
+	before := w.readAll(s)
+	site, err := w.svc.UpdateSite(w.ctx(), w.who, s.ID, service.Given(cms.SitePatch{DefaultLocale: cms.Some(st.code)}), nil)
+	code := s.ChangeDefault(site.DefaultLocaleID, st.code)
+	w.sameReading("changing the default locale", before, w.readAll(s))
+	return code, err
+}
+
+func (w *world) createRoute(s *Site, st step) (cms.Code, error) {
+	route, err := w.svc.CreateRoute(w.ctx(), w.who, service.Given(cms.NewRoute{SiteID: cms.Some(s.ID), Pathname: cms.Some(st.path)}))
+	return s.CreateRoute(route.ID, st.path), err
+}
+
+func (w *world) updateRoute(s *Site, st step) (cms.Code, error) {
+	id := routeAt(s, st.route)
+	_, err := w.svc.UpdateRoute(w.ctx(), w.who, service.Ref{ID: id}, service.Given(cms.RoutePatch{Pathname: cms.Some(st.path)}), nil)
+	return s.UpdateRoute(id, st.path), err
+}
+
+func (w *world) deleteRoute(s *Site, st step) (cms.Code, error) {
+	id := pick(likely(s.Routes, func(r *Route) bool { return !r.Deleted }), st.route, &Route{ID: cms.NewID()}).ID
+	return s.DeleteRoute(id), w.svc.DeleteRoute(w.ctx(), w.who, service.Ref{ID: id}, nil)
+}
+
+func (w *world) deleteSite(s *Site, _ step) (cms.Code, error) {
+	err := w.svc.DeleteSite(w.ctx(), w.who, s.ID, nil)
+	if s.Deleted {
+		return notFound, err
+	}
+	s.Deleted = true
+	return done, err
+}
+
+func (w *world) restoreSite(s *Site, _ step) (cms.Code, error) {
+	_, err := w.svc.RestoreSite(w.ctx(), w.who, s.ID)
+	if !s.Deleted {
+		return conflict, err
+	}
+	s.Deleted = false
+	return done, err
+}
+
+// wait lets time pass and runs what has become due, in the order of its times.
+func (w *world) wait(_ *Site, st step) (cms.Code, error) {
+	w.clock.advance(time.Duration(st.seconds) * time.Second)
+	for {
+		ran, err := w.svc.RunDuePublish(w.ctx())
+		if err != nil {
+			return done, err
+		}
+		if ran == nil {
+			break
+		}
+	}
+	type job struct {
+		site *Site
+		p    *Publish
+	}
+	var jobs []job
+	for _, s := range w.sites {
+		for _, p := range s.due(w.now()) {
+			jobs = append(jobs, job{s, p})
+		}
+	}
+	slices.SortFunc(jobs, func(a, b job) int { return a.p.PublishAt.Compare(b.p.PublishAt) })
+	for _, j := range jobs {
+		j.site.run(j.p, guard, w.now())
+	}
+	return done, nil
+}

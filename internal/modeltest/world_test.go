@@ -1,0 +1,148 @@
+package modeltest
+
+import (
+	"context"
+	"flag"
+	"os"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"galley/internal/cms"
+	"galley/internal/pgtest"
+	"galley/internal/service"
+	"galley/internal/sqlstore"
+)
+
+// Unless the command line says otherwise a run is short. For a long one:
+//
+//	go test ./internal/modeltest -rapid.checks=2000 -rapid.steps=60 -timeout 2h
+func TestMain(m *testing.M) {
+	for name, value := range map[string]string{"rapid.checks": "14", "rapid.steps": "25", "rapid.nofailfile": "true"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(pgtest.Run(m))
+}
+
+// guard is low, so that few pages are enough to meet it.
+var guard = Guard{Share: 0.5, Pages: 3}
+
+const maxSites = 2
+
+// clock is a clock that only tests move.
+type clock struct{ ms atomic.Int64 }
+
+func (c *clock) now() time.Time { return time.UnixMilli(c.ms.Load()).UTC() }
+
+func (c *clock) advance(d time.Duration) { c.ms.Add(d.Milliseconds()) }
+
+// engine is a service on a real store, shared by many worlds.
+type engine struct {
+	svc   *service.Service
+	who   service.Caller
+	clock *clock
+}
+
+func eachEngine(t *testing.T, test func(*testing.T, *engine)) {
+	t.Helper()
+	for name, open := range map[string]func(*testing.T) (*sqlstore.Store, error){
+		"sqlite":   func(t *testing.T) (*sqlstore.Store, error) { return sqlstore.OpenSQLite(t.TempDir(), nil) },
+		"postgres": func(t *testing.T) (*sqlstore.Store, error) { return sqlstore.OpenPostgres(pgtest.URL(t), nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store, err := open(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = store.Close() })
+			test(t, newEngine(t, store))
+		})
+	}
+}
+
+func newEngine(t *testing.T, store *sqlstore.Store) *engine {
+	t.Helper()
+	e := &engine{clock: &clock{}}
+	e.clock.ms.Store(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
+	if _, err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e.svc = service.New(store, e.clock.now)
+	e.svc.Guard = service.Guard{Share: guard.Share, Pages: guard.Pages}
+	first, err := e.svc.FirstStart(t.Context(), service.Bootstrap{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.who = service.Caller{App: &first.App}
+	return e
+}
+
+// testT is a test of package testing or of rapid.
+type testT interface {
+	rapid.TB
+	Context() context.Context
+}
+
+// world is a few sites, in the service and in the model.
+type world struct {
+	*engine
+	t         testT
+	sites     []*Site
+	plans     map[cms.ID]reviewed
+	names     int
+	schedules int
+	steps     int
+}
+
+// prelude is what every world begins with.
+var prelude = []step{
+	{op: "createLocale", code: "fr"},
+	{op: "createPage", set: Fields{"pathname": "/a"}},
+	{op: "createPage", set: Fields{"pathname": "/b", "title": "one"}},
+}
+
+func newWorld(t testT, e *engine) *world {
+	w := &world{engine: e, t: t, plans: map[cms.ID]reviewed{}}
+	site, err := w.svc.CreateSite(w.ctx(), w.who, service.Given(cms.NewSite{Name: cms.Some("A site"), DefaultLocale: cms.Some("en")}))
+	w.must(err)
+	w.sites = []*Site{NewSite(site.ID, site.DefaultLocaleID, "en")}
+	for _, st := range prelude {
+		w.do(st)
+	}
+	return w
+}
+
+func (w *world) ctx() context.Context { return w.t.Context() }
+
+func (w *world) now() time.Time { return w.clock.now() }
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// do takes a step and compares what came of it.
+func (w *world) do(st step) {
+	w.t.Helper()
+	w.clock.advance(time.Second)
+	w.steps++
+	s := pick(w.sites, st.site, nil)
+	live := s.Live.clone()
+	want, err := operations[st.op](w, s, st)
+	if got := cms.CodeOf(err); got != want || (err != nil && got == "") {
+		w.t.Fatalf("%v\nanswered %v, want code %q", st, err, want)
+	}
+	if slices.Contains(draftOnly, st.op) && !cmp.Equal(live, s.Live) {
+		w.t.Fatalf("%v\nchanged the live version of the model itself", st)
+	}
+	w.check()
+}

@@ -63,6 +63,7 @@ type request struct {
 	pattern    string // of the address, for logs and metrics
 	values     map[string]string
 	query      query
+	cut        bool // the body ended before its end
 }
 
 // ServeHTTP answers every request there is, with JSON where the interface is

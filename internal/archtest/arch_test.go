@@ -36,6 +36,7 @@ var rooms = map[string]room{
 	"internal/service":   {[]string{"cms"}, nil},
 	"internal/sqlstore":  {[]string{"cms"}, everything},
 	"internal/storetest": {[]string{"cms", "service"}, everything},
+	"internal/modeltest": {[]string{"cms"}, nil},
 	"internal/ratelimit": {nil, everything},
 	"internal/config":    {[]string{"ratelimit"}, everything},
 	"internal/httpapi":   {[]string{"cms", "service", "ratelimit"}, everything},

@@ -34,6 +34,7 @@ type Change struct {
 	Pathname         string
 	PreviousPathname *string
 	Fields           []FieldChange
+	Own              FieldSet
 }
 
 // FieldChange is a stored value that differs. Nil is null, or no value.
@@ -123,10 +124,8 @@ func overrides(p *Page, localeID ID) *Localization {
 	if p == nil {
 		return nil
 	}
-	if l, ok := p.Localizations[localeID]; ok {
-		return &l
-	}
-	return nil
+	l := p.Localizations[localeID] // none: it overrides nothing
+	return &l
 }
 
 func change(before, after *Page, localeID ID, from, to *Localization) (Change, bool) {
@@ -135,11 +134,14 @@ func change(before, after *Page, localeID ID, from, to *Localization) (Change, b
 		fields = append([]FieldChange{{"name", was, is}}, fields...)
 	}
 	c := Change{LocaleID: localeID, Fields: fields}
+	if to != nil {
+		c.Own = to.Own
+	}
 	switch {
-	case after == nil && from != nil:
+	case after == nil && from != nil && from.Own != 0:
 		c.PageID, c.Kind, c.Pathname = before.ID, ChangeDeleted, from.Pathname
 		return c, true
-	case before == nil && to != nil:
+	case before == nil && to != nil && to.Own != 0:
 		c.PageID, c.Kind, c.Pathname = after.ID, ChangeCreated, to.Pathname
 		return c, true
 	case before == nil || after == nil || len(fields) == 0:

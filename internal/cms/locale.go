@@ -49,7 +49,7 @@ func ParseLocaleCode(s string) (string, error) {
 		return "", errLocale
 	}
 	base, _, region := tag.Raw()
-	if namesNone.MatchString(base.String()) || (len(s) > 3 && (!region.IsCountry() || region.String() == "UN")) {
+	if namesNone.MatchString(base.String()) || (len(s) > 3 && (!region.IsCountry() || region.Canonicalize() != region || region.String() == "UN")) {
 		return "", errLocale
 	}
 	return tag.String(), nil

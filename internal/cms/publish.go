@@ -44,7 +44,7 @@ type Publish struct {
 // Selection is what of the draft is published. Nil is all.
 type Selection struct {
 	PageIDs []ID
-	Locales []ID // NoID: the default values
+	Locales []ID // while it is applied, NoID stands for the default locale
 }
 
 // Has tells whether a page's values in a locale are selected. NoID is the
@@ -173,14 +173,12 @@ func RestorePage(was, live *Page, locales Locales) *Page {
 	}
 	next := was.live()
 	for _, l := range locales {
-		if l.DeletedAt == nil {
+		if l.DeletedAt == nil || live == nil {
 			continue
 		}
 		delete(next.Localizations, l.ID)
-		if live != nil {
-			if own, ok := live.Localizations[l.ID]; ok {
-				next.Localizations[l.ID] = own
-			}
+		if own, ok := live.Localizations[l.ID]; ok {
+			next.Localizations[l.ID] = own
 		}
 	}
 	next.inherit()

@@ -184,8 +184,9 @@ type Tx interface {
 	MarkPages(ctx context.Context, siteID ID, ids []ID, publishedAt *time.Time, dirty bool) error
 	// ReleaseLivePathnames gives up what pages hold in the live version.
 	ReleaseLivePathnames(ctx context.Context, siteID ID, ids []ID) error
-	// LivePathnameClash finds a page among these whose pathname in a locale of
-	// the live version another page or route holds.
+	// LivePathnameClash finds pages among these whose pathname in a locale of
+	// the live version another page or route holds: the claims of both, in
+	// pairs.
 	LivePathnameClash(ctx context.Context, siteID ID, ids []ID) ([]Claim, error)
 	// PurgeHistory removes for good the publishes before the last one of each
 	// site that went live before the given time, and what only they show.

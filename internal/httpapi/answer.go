@@ -105,9 +105,9 @@ func (a *API) write(w http.ResponseWriter, r *request, ans answer) {
 	if ans.body != nil {
 		body = encode(ans.body)
 	}
-	tag := tagOf(body)
+	tag := r.tagOf(body)
 	if t, ok := ans.body.(tagged); ok {
-		tag = entityTag(t)
+		tag = r.entityTag(t)
 	}
 	if ans.secret {
 		w.Header().Set("Cache-Control", "no-store")
@@ -143,15 +143,18 @@ func encode(body any) []byte {
 type tagged interface{ tagView() any }
 
 // entityTag is a strong validator: it changes with every byte of the answer.
-func entityTag(body any) string {
+func (r *request) entityTag(body any) string {
 	if t, ok := body.(tagged); ok {
 		body = t.tagView()
 	}
-	return tagOf(encode(body))
+	return r.tagOf(encode(body))
 }
 
-func tagOf(body []byte) string {
-	sum := sha256.Sum256(body)
+// tagOf mixes the workspace in, so that no tenant's tag is another's, not even
+// that of an empty list.
+func (r *request) tagOf(body []byte) string {
+	workspace := r.who.WorkspaceID()
+	sum := sha256.Sum256(append(workspace[:], body...))
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`
 }
 
@@ -182,7 +185,7 @@ func ifMatch[T, W any](r *request, wire func(T) W) service.Match[T] {
 	if len(header) == 0 {
 		return nil
 	}
-	return func(current T) bool { return tagListed(header, entityTag(wire(current)), strongOnly) }
+	return func(current T) bool { return tagListed(header, r.entityTag(wire(current)), strongOnly) }
 }
 
 // timestamp is a time as answers show it.

@@ -63,7 +63,6 @@ type request struct {
 	pattern    string // of the address, for logs and metrics
 	values     map[string]string
 	query      query
-	cut        bool // the body ended before its end
 }
 
 // ServeHTTP answers every request there is, with JSON where the interface is
@@ -105,6 +104,12 @@ func (a *API) serve(w http.ResponseWriter, r *request) {
 		open(w, r.Request)
 		return
 	}
+	// What was asked for is done even if the caller leaves: a request that is
+	// cut off halfway would tell less about what happened.
+	original := r.Request
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTimeout)
+	defer cancel()
+	r.Request = r.WithContext(ctx)
 	if err := a.authenticate(w.Header(), r); err != nil {
 		a.fail(w, r, err)
 		return
@@ -116,7 +121,7 @@ func (a *API) serve(w http.ResponseWriter, r *request) {
 				a.fail(w, r, err)
 				return
 			}
-			handler.ServeHTTP(w, r.Request)
+			handler.ServeHTTP(w, original)
 			return
 		}
 	}
@@ -150,14 +155,7 @@ func (a *API) answer(w http.ResponseWriter, r *request, path string) (answer, er
 	if err := r.who.Allow(r.endpoint.scope, r.endpoint.siteKey); err != nil {
 		return answer{}, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
-	defer cancel()
-	r.Request = r.WithContext(ctx)
-	ans, err := a.handle(r)
-	if r.cut && cms.CodeOf(err) == cms.CodeUnavailable {
-		err = errBodyCut // the caller went away halfway: that is what stopped us
-	}
-	return ans, err
+	return a.handle(r)
 }
 
 // requestTimeout is how long the store may keep a request waiting: shorter

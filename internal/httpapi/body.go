@@ -70,7 +70,6 @@ func decoded[W, T any](b body, convert func(W, *cms.Problems) T) service.Input[T
 // readBody reads a body of a supported type, or none where none is needed.
 func readBody(r *request) body {
 	raw, err := readJSON(r)
-	r.cut = errors.Is(err, errBodyCut)
 	return body{raw, err}
 }
 
@@ -89,6 +88,9 @@ func readJSON(r *request) ([]byte, error) {
 			return nil, errBodyMissing
 		}
 		return []byte("{}"), nil
+	}
+	if len(r.Header.Values("Content-Type")) > 1 || len(r.Header.Values("Content-Encoding")) > 1 {
+		return nil, errMediaType // which of them is meant?
 	}
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
 		return nil, errCompressed

@@ -67,8 +67,8 @@ func newChange(c service.ChangeView) Change {
 	return w
 }
 
-// ChangeList is a list of changes and the plan that names all of it.
-type ChangeList struct {
+// Review is a list of changes and the plan that names all of it.
+type Review struct {
 	List[Change]
 	Plan string `json:"plan" doc:"A hash of the whole list."`
 }
@@ -107,7 +107,7 @@ func (a *API) listChanges(r *request) (answer, error) {
 		return answer{}, err
 	}
 	review, err := a.svc.Changes(r.Context(), r.who, id, r.query.list)
-	return ok(ChangeList{newList(review.List, newChange), review.Plan}), err
+	return ok(Review{newList(review.List, newChange), review.Plan}), err
 }
 
 func (a *API) publishSite(r *request) (answer, error) {

@@ -185,10 +185,9 @@ func (w *world) checkVersion(s *Site, name string, ref service.VersionRef, v Ver
 			w.t.Fatalf("readers of %s in %s see other online pages (-model +service):\n%s", name, l.Code, diff)
 		}
 		// What comes in turns keeps a step cheap, so that there can be more.
-		switch (i + w.steps) % len(s.shown()) {
-		case 0:
+		if turn := (i + w.steps) % len(s.shown()); turn == 0 {
 			w.checkLookups(s, name, ref, l, v)
-		case 1 % len(s.shown()):
+		} else if turn == 1 {
 			w.checkByID(s, name, ref, l, v)
 		}
 	}

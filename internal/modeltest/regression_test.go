@@ -5,7 +5,7 @@ import (
 )
 
 // TestRegressions takes the steps of runs that failed once, reduced to what
-// made them fail. Each begins after the prelude: locales en (the default) and
+// made them fail, and of a few that chance seldom meets. Each begins after the prelude: locales en (the default) and
 // fr, page 0 at /a without a title, page 1 at /b.
 func TestRegressions(t *testing.T) {
 	t.Parallel()
@@ -88,5 +88,15 @@ var regressions = []struct {
 		{op: "review"},
 		{op: "updatePage", inherit: []string{"title"}},
 		{op: "publish", plan: savedPlan},
+	}},
+	{"a locale's pathname meets one that another page inherits in the live version", []step{
+		{op: "publish"},
+		{op: "updatePage", set: Fields{"pathname": "/c"}},
+		{op: "updatePage", page: 1, locale: 1, set: Fields{"pathname": "/a"}},
+		{op: "publish", pages: []int{1}},
+		{op: "publish", locales: []int{1}},
+		{op: "schedule", locales: []int{1}, seconds: 5},
+		{op: "wait", seconds: 10},
+		{op: "publish"},
 	}},
 }

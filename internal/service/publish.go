@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"galley/internal/cms"
@@ -63,6 +64,12 @@ const dirtyChunk = 500
 // Its cost follows the number of pages touched since the last publish.
 func collect(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Locales, selected cms.Selection) (*release, error) {
 	rel := &release{}
+	selected.Locales = slices.Clone(selected.Locales)
+	for i, id := range selected.Locales {
+		if id == site.DefaultLocaleID {
+			selected.Locales[i] = cms.NoID
+		}
+	}
 	err := eachDirty(ctx, r, site.ID, selected.PageIDs, func(ids []cms.ID) error {
 		drafts, err := r.PagesByID(ctx, site.ID, cms.Draft, ids)
 		if err != nil {
@@ -165,9 +172,6 @@ func selection(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locale
 		if !ok {
 			return selected, cms.NotFound(cms.KindLocale)
 		}
-		if l.ID == site.DefaultLocaleID {
-			l.ID = cms.NoID
-		}
 		selected.Locales = append(selected.Locales, l.ID)
 	}
 	return selected, nil
@@ -213,7 +217,14 @@ func (s *Service) release(ctx context.Context, tx cms.Tx, locales cms.Locales, r
 	if err := moveLiveClaims(ctx, tx, p.SiteID, rel.ids, claims); err != nil {
 		return err
 	}
-	if err := tx.MarkPages(ctx, p.SiteID, rel.ids, &now, true); err != nil {
+	if err := tx.MarkPages(ctx, p.SiteID, rel.ids, nil, true); err != nil {
+		return err
+	}
+	stay := make([]cms.ID, len(rel.next))
+	for i, page := range rel.next {
+		stay[i] = page.ID
+	}
+	if err := tx.MarkPages(ctx, p.SiteID, stay, &now, true); err != nil {
 		return err
 	}
 	if err := tx.MarkPages(ctx, p.SiteID, rel.clean, nil, false); err != nil {

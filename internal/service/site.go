@@ -311,19 +311,18 @@ func (s *Service) DuplicateSite(ctx context.Context, who Caller, id cms.ID, in I
 		if err := tx.CopySite(ctx, site.ID, twin.ID, localeIDs, now); err != nil {
 			return err
 		}
-		return s.firstPublish(ctx, tx, who, twin.ID)
+		return firstPublish(ctx, tx, who, twin.ID, now)
 	})
 	return twin, err
 }
 
 // firstPublish notes the live version of a copied site, if it has one, as its
 // first publish.
-func (s *Service) firstPublish(ctx context.Context, tx cms.Tx, who Caller, siteID cms.ID) error {
+func firstPublish(ctx context.Context, tx cms.Tx, who Caller, siteID cms.ID, now time.Time) error {
 	_, changes, err := tx.CountLive(ctx, siteID)
 	if err != nil || changes == 0 {
 		return err
 	}
-	now := s.now()
 	return tx.CreatePublish(ctx, cms.Publish{
 		ID: cms.NewID(), SiteID: siteID, Seq: 1, Status: cms.StatusPublished, PublishedAt: &now, ChangeCount: changes,
 		CreatedAt: now, CreatedBy: who.ID(),

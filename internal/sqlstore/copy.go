@@ -52,11 +52,12 @@ func (q queries) copyRows(ctx context.Context, from, to cms.ID, now time.Time) e
 		// A row of a locale that is not copied has no new locale id.
 		{`insert into page (site_id, version, id, locale_id, ` + columns + `, created_at, updated_at, published_at, since, dirty)
 			select c.site_id, p.version, c.new_id, coalesce(l.new_id, p.locale_id), ` + read + `,
-				cast(? as bigint), cast(? as bigint), case when p.published_at is not null then cast(? as bigint) end,
+				cast(? as bigint), cast(? as bigint), case when exists (select 1 from page o where o.site_id = p.site_id
+					and o.version = 1 and o.id = p.id and o.locale_id = ?) then cast(? as bigint) end,
 				case when p.version = 1 then 1 else 0 end, p.dirty
 			from page p join copy_id c on c.site_id = ? and c.old_id = p.id
 			left join copy_id l on l.site_id = c.site_id and l.old_id = p.locale_id
-			where p.site_id = ? and (p.locale_id = ? or l.new_id is not null)`, []any{now, now, now, to, from, cms.NoID}},
+			where p.site_id = ? and (p.locale_id = ? or l.new_id is not null)`, []any{now, now, cms.NoID, now, to, from, cms.NoID}},
 		{`insert into pathname (site_id, version, pathname, locale_id, owner_id, by_route)
 			select c.site_id, n.version, n.pathname, coalesce(l.new_id, n.locale_id), c.new_id, n.by_route
 			from pathname n join copy_id c on c.site_id = ? and c.old_id = n.owner_id

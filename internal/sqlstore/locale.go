@@ -61,6 +61,12 @@ func (q queries) ShowLocale(ctx context.Context, siteID, localeID cms.ID) error 
 	if err != nil {
 		return err
 	}
+	// What was published meanwhile left these alone, so they may differ again.
+	if err := q.run(ctx, `update page set dirty = ? where site_id = ? and version = ? and locale_id = ? and id in
+		(select o.id from page o where o.site_id = ? and o.version in (?, ?) and o.locale_id = ?)`,
+		true, siteID, cms.Draft, cms.NoID, siteID, cms.Draft, cms.Live, localeID); err != nil {
+		return err
+	}
 	// Two pages may have come to the same pathname while it was hidden.
 	got, err := q.exec(ctx, `insert into pathname (site_id, version, pathname, locale_id, owner_id, by_route)
 		select site_id, version, pathname, locale_id, id, ?`+own+` on conflict do nothing`, append([]any{false}, args...)...)

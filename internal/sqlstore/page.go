@@ -93,7 +93,7 @@ func (q queries) Page(ctx context.Context, siteID cms.ID, version cms.Version, i
 func (q queries) PagesByID(ctx context.Context, siteID cms.ID, version cms.Version, ids []cms.ID) (map[cms.ID]*cms.Page, error) {
 	pages := make(map[cms.ID]*cms.Page, len(ids))
 	for chunk := range slices.Chunk(ids, idChunk) {
-		rows, err := q.pageRows(ctx, siteID, version, `p.id in (`+marks(len(chunk))+`) order by p.id`, anys(chunk)...)
+		rows, err := q.pageRows(ctx, siteID, version, `p.id in (`+marks(len(chunk))+`)`, anys(chunk)...)
 		if err != nil {
 			return nil, err
 		}

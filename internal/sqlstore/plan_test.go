@@ -99,6 +99,12 @@ func maySort(query string) bool {
 	})
 }
 
+// isWhole tells whether a statement has to read all of what it scans: a
+// subquery that has its limit, or the publishes of every site to be purged.
+func isWhole(query, scanned string) bool {
+	return strings.Contains(query, ") as "+scanned) || strings.Contains(query, "from publish where seq > 0 and published_at < ")
+}
+
 func checkSQLitePlan(t *testing.T, tx *sql.Tx, s statement) {
 	t.Helper()
 	rows, err := tx.QueryContext(t.Context(), "explain query plan "+s.query, s.args...)
@@ -113,7 +119,7 @@ func checkSQLitePlan(t *testing.T, tx *sql.Tx, s statement) {
 			t.Fatal(err)
 		}
 		scan := sqliteStep.FindStringSubmatch(step)
-		if scan != nil && !unindexed[alias(s.query, scan[1])] && !strings.Contains(s.query, ") as "+scan[1]) {
+		if scan != nil && !unindexed[alias(s.query, scan[1])] && !isWhole(s.query, scan[1]) {
 			t.Errorf("%s in\n%s", step, s.query)
 		}
 		if strings.Contains(step, "USE TEMP B-TREE") && !maySort(s.query) {

@@ -115,7 +115,7 @@ func (q queries) UpdatePublish(ctx context.Context, p cms.Publish) error {
 
 func (q queries) TakeDuePublish(ctx context.Context, now time.Time) (cms.Publish, error) {
 	p, err := one(ctx, q, scanPublish, `select `+publishColumns+` from publish p
-		where p.status = 'scheduled' and p.publish_at <= ? order by p.publish_at limit 1`+q.dialect.skipLocked, now)
+		where p.status = 'scheduled' and p.publish_at <= ? order by p.publish_at, p.id limit 1`+q.dialect.skipLocked, now)
 	return found(cms.KindPublish, p, err)
 }
 
@@ -213,7 +213,12 @@ func (q queries) ReleaseLivePathnames(ctx context.Context, siteID cms.ID, ids []
 // in that locale.
 func (q queries) LivePathnameClash(ctx context.Context, siteID cms.ID, ids []cms.ID) ([]cms.Claim, error) {
 	for chunk := range slices.Chunk(ids, idChunk) {
-		clashes, err := all(ctx, q, scanClaim, `select o.version, o.locale_id, o.pathname, o.owner_id, o.by_route
+		pairs, err := all(ctx, q, func(r row) (pair [2]cms.Claim, err error) {
+			o, c := &pair[0], &pair[1]
+			err = r.Scan(&o.Version, &o.LocaleID, &o.Pathname, &o.Owner, &o.ByRoute, &c.Owner)
+			c.Pathname = o.Pathname
+			return pair, err
+		}, `select o.version, o.locale_id, o.pathname, o.owner_id, o.by_route, c.owner_id
 			from pathname c
 			join pathname o on o.site_id = c.site_id and o.version = c.version and o.pathname = c.pathname and o.owner_id <> c.owner_id
 			where c.site_id = ? and c.version = ? and c.owner_id in (`+marks(len(chunk))+`)
@@ -223,6 +228,10 @@ func (q queries) LivePathnameClash(ctx context.Context, siteID cms.ID, ids []cms
 					and x.version = o.version and x.owner_id = o.owner_id and x.locale_id = c.locale_id)))
 			limit 10`,
 			slices.Concat([]any{siteID, cms.Live}, anys(chunk), []any{cms.NoID, cms.NoID})...)
+		var clashes []cms.Claim
+		for _, pair := range pairs {
+			clashes = append(clashes, pair[0], pair[1])
+		}
 		if err != nil || len(clashes) > 0 {
 			return clashes, err
 		}

@@ -206,7 +206,7 @@ create table publish (
 create unique index publish_seq on publish (site_id, seq) where seq > 0;
 create index publish_created on publish (site_id, created_at, id);
 create index publish_published on publish (published_at) where seq > 0;
-create index publish_due on publish (publish_at) where status = 'scheduled';
+create index publish_due on publish (publish_at, id) where status = 'scheduled';
 
 -- Answers to requests with an idempotency key, to be repeated.
 create table kept_answer (

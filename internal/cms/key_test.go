@@ -54,7 +54,7 @@ func TestAppKeyHintAndHash(t *testing.T) {
 	if !strings.HasSuffix(string(key), key.Hint()) || len(key.Hint()) != 4 {
 		t.Errorf("the hint of %s is %s", key, key.Hint())
 	}
-	if key.Hash() != key.Hash() || key.Hash() == cms.NewAppKey().Hash() {
+	if key.Hash() != cms.AppKey(string(key)).Hash() || key.Hash() == cms.NewAppKey().Hash() {
 		t.Error("the hash does not stand for the key")
 	}
 }

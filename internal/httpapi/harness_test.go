@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -269,7 +270,7 @@ func documentedPath(req *http.Request) string {
 			return collection
 		case len(rest) == 1:
 			return collection + "/" + id
-		case len(rest) == 2 && strings.Contains(" restore duplicate rotate-key pages rotate changes publish publishes ", " "+rest[1]+" "):
+		case len(rest) == 2 && slices.Contains(strings.Fields("restore duplicate rotate-key pages rotate changes publish publishes"), rest[1]):
 			return collection + "/" + id + "/" + rest[1]
 		}
 	case "/v2/publishes":
@@ -297,7 +298,7 @@ func documentedPath(req *http.Request) string {
 		}
 		if _, ok := cms.ParseID(rest[0]); ok && len(rest) > 1 && collection == "/v6/pages" {
 			switch {
-			case len(rest) == 2 && strings.Contains(" restore publish discard publishes ", " "+rest[1]+" "):
+			case len(rest) == 2 && slices.Contains(strings.Fields("restore publish discard publishes"), rest[1]):
 				return collection + "/" + id + "/" + rest[1]
 			case len(rest) == 3 && rest[1] == "localizations":
 				return collection + "/" + id + "/localizations/fr"

@@ -57,8 +57,11 @@ func (s *system) look(t *testing.T, ref string, targets []string) map[string]str
 	t.Helper()
 	seen := map[string]string{}
 	for _, target := range targets {
-		r := s.call(t, "GET", target+"&versionRef="+ref, "")
-		seen[target] = fmt.Sprint(r.status, " ", string(r.body))
+		status, body, err := s.quick("GET", target+"&versionRef="+ref, "")
+		if err != nil || status >= 500 {
+			t.Fatalf("%s: %d %s %v", target, status, body, err)
+		}
+		seen[target] = fmt.Sprint(status, " ", string(body))
 	}
 	return seen
 }

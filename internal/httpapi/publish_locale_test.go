@@ -48,7 +48,7 @@ func (v *versioned) all(t *testing.T, locales ...string) map[string]map[string]s
 
 func TestDefaultLocaleChangesNothingInAnyVersion(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *system) {
-		for _, walk := range [][]string{{"fr", "en-US"}, {"it", "de", "fr"}} {
+		for _, walk := range [][]string{{"fr", "it"}, {"de"}} {
 			v := newVersioned(t, s)
 			before, count := v.all(t, "en-US", "fr", "de"), len(v.changes(t, v.site))
 			for _, code := range walk {

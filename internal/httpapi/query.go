@@ -64,7 +64,7 @@ var (
 		},
 	}
 	paramVersion = param{
-		name: "versionRef", doc: "The draft (working) version, the live (published) one, or what was live after a publish: publish: and its id.",
+		name: "versionRef", doc: "The draft (working) version, the live (published) one, or what was live after a publish (publish:ID).",
 		schema: schema{"type": "string", "pattern": `^(ref:draft|ref:live|publish:[0-9a-fA-F-]{36})$`, "default": "ref:draft", "example": "ref:live"},
 		parse:  parseVersion,
 	}

@@ -57,7 +57,7 @@ func (rel *release) plan() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// dirtyChunk is how many pages are looked at at a time.
+// dirtyChunk is how many pages one step looks at.
 const dirtyChunk = 500
 
 // collect works out what publishing a selection of the draft would put live.

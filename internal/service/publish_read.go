@@ -114,7 +114,7 @@ type VersionRef struct {
 func (s *Service) PublishPage(ctx context.Context, who Caller, id cms.ID) (cms.Publish, error) {
 	var p cms.Publish
 	err := s.inTx(ctx, func(tx cms.Tx) error {
-		site, err := who.childSite(ctx, tx, cms.KindPage, Ref{ID: id}, nil)
+		site, err := who.childSite(ctx, tx, cms.KindPage, Ref{ID: id}, hasDraftOrLive)
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func hasDraftOrLive(ctx context.Context, r cms.Reader, siteID, id cms.ID) error 
 // page that was never live is deleted, and gone is true.
 func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID) (view PageView, gone bool, err error) {
 	err = s.inTx(ctx, func(tx cms.Tx) error {
-		site, err := who.lockChildSite(ctx, tx, cms.KindPage, Ref{ID: id}, nil, cms.LockExclusive)
+		site, err := who.lockChildSite(ctx, tx, cms.KindPage, Ref{ID: id}, hasDraftOrLive, cms.LockExclusive)
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func (w *world) publish(s *Site, st step) (cms.Code, error) {
 		request.Locales = cms.Some(names)
 	}
 	if st.plan == freshPlan {
-		_ = w.review(s, st)
+		_, _ = w.review(s, st) // what it saw is kept in w.plans
 	}
 	if saved, ok := w.plans[s.ID]; ok && st.plan != noPlan {
 		request.Plan = cms.Some(saved.plan)

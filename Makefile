@@ -45,12 +45,19 @@ FUZZTIME ?= 30s
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (default 30s; 1000000x runs a million inputs)
-	@set -e; for package in ./internal/cms ./internal/httpapi; do \
+	@set -e; for package in $(FUZZ); do \
 		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz'); do \
 			echo "== $$package $$target"; \
 			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
 		done; \
 	done
+
+.PHONY: mutants
+mutants: ## Try a million changed inputs on each target of the REST edge, and on each parser
+	go test -timeout 2h -run TestMutants -mutants 1000000 ./internal/httpapi
+	$(MAKE) fuzz FUZZTIME=1000000x FUZZ=./internal/cms
+
+FUZZ ?= ./internal/cms ./internal/httpapi
 
 .PHONY: race
 race: deps ## Run all tests with the race detector (needs a C compiler)

@@ -135,72 +135,105 @@ var fuzzQueries = []string{
 	"/v2/locales", "/v2/routes", "/v2/sites", "/v2/apps", "/v6/pages", "/v2/sites/{site}/pages", "/v6/pages/about", "/v6/pages/{about}", "/v2/locales/fr",
 }
 
-func FuzzQuery(f *testing.F) {
+// seed is an input to start from: which address it is about, and what is sent
+// there.
+type seed struct {
+	at   uint8
+	text string
+}
+
+func querySeeds() []seed {
+	var seeds []seed
 	for _, table := range [][]hostile{hostileSiteIDs, hostileLists, hostileReads} {
 		for _, c := range table {
 			path, query, _ := strings.Cut(c.target, "?")
 			if at := slices.Index(fuzzQueries, path); at >= 0 && len(query) < 200 {
-				f.Add(uint8(at), query)
+				seeds = append(seeds, seed{uint8(at), query})
 			}
 		}
 	}
-	z := newFuzzed(f)
-	f.Fuzz(func(t *testing.T, at uint8, query string) {
-		path := fuzzQueries[int(at)%len(fuzzQueries)]
-		z.try(t, "GET", &url.URL{Path: z.fill(path), RawQuery: z.fill(query)}, "")
-	})
+	return seeds
 }
 
-func FuzzCursor(f *testing.F) {
-	lists := []string{"/v2/locales", "/v2/routes", "/v6/pages", "/v2/sites", "/v2/apps"}
-	for at := range lists {
-		for _, seed := range []string{"abc", "{about}", "{otherPage}", "{fr}", "{route}", "{site}", "{app}", "{unknown}", "{nil}", "{{about}}", "\x00", "\xff", "-1"} {
-			f.Add(uint8(at), seed, "path", "asc")
+func (z *fuzzed) tryQuery(t *testing.T, at uint8, query string) {
+	path := fuzzQueries[int(at)%len(fuzzQueries)]
+	z.try(t, "GET", &url.URL{Path: z.fill(path), RawQuery: z.fill(query)}, "")
+}
+
+func FuzzQuery(f *testing.F) { fuzz(f, querySeeds(), (*fuzzed).tryQuery) }
+
+// fuzz runs a target on the real handler.
+func fuzz(f *testing.F, seeds []seed, try func(*fuzzed, *testing.T, uint8, string)) {
+	for _, s := range seeds {
+		f.Add(s.at, s.text)
+	}
+	z := newFuzzed(f)
+	f.Fuzz(func(t *testing.T, at uint8, text string) { try(z, t, at, text) })
+}
+
+var (
+	fuzzLists = []string{"/v2/locales", "/v2/routes", "/v6/pages", "/v2/sites", "/v2/apps", "/v2/sites/{site}/changes", "/v2/sites/{site}/publishes"}
+	fuzzSorts = []string{"path", "title", "description", "createdAt", "updatedAt"}
+)
+
+func cursorSeeds() []seed {
+	var seeds []seed
+	for at := range uint8(len(fuzzLists)) {
+		for _, text := range []string{"abc", "{about}", "{otherPage}", "{fr}", "{route}", "{site}", "{app}", "{unknown}", "{nil}", "{{about}}", "\x00", "\xff", "-1"} {
+			seeds = append(seeds, seed{at, text})
 		}
 	}
-	f.Add(uint8(2), "{about}", "title", "desc")
-	f.Add(uint8(2), "{about}", "createdAt", "desc")
-	z := newFuzzed(f)
-	f.Fuzz(func(t *testing.T, at uint8, cursor, sortBy, direction string) {
-		list := lists[int(at)%len(lists)]
-		query := url.Values{"siteId": {z.fill("{site}")}, "startingAfter": {z.fill(cursor)}, "limit": {"1"}, "sortBy": {sortBy}, "sortDirection": {direction}}
-		status, fields := z.try(t, "GET", &url.URL{Path: list, RawQuery: query.Encode()}, "")
-		if status != 200 && status != 400 {
-			t.Errorf("%s: status %d", list, status)
-		}
-		if _, ok := cms.ParseID(z.fill(cursor)); !ok && !slices.Contains(fields, "startingAfter") {
-			t.Errorf("%s takes %q for a cursor", list, cursor)
-		}
-	})
+	return seeds
 }
+
+func (z *fuzzed) tryCursor(t *testing.T, at uint8, cursor string) {
+	list := fuzzLists[int(at)%len(fuzzLists)]
+	query := url.Values{
+		"siteId": {z.fill("{site}")}, "startingAfter": {z.fill(cursor)}, "limit": {"1"},
+		"sortBy": {fuzzSorts[int(at)%len(fuzzSorts)]}, "sortDirection": {[]string{"asc", "desc"}[at%2]},
+	}
+	status, fields := z.try(t, "GET", &url.URL{Path: z.fill(list), RawQuery: query.Encode()}, "")
+	if status != 200 && status != 400 {
+		t.Errorf("%s: status %d", list, status)
+	}
+	if _, ok := cms.ParseID(z.fill(cursor)); !ok && !slices.Contains(fields, "startingAfter") {
+		t.Errorf("%s takes %q for a cursor", list, cursor)
+	}
+}
+
+func FuzzCursor(f *testing.F) { fuzz(f, cursorSeeds(), (*fuzzed).tryCursor) }
 
 var fuzzPaths = []struct{ method, prefix string }{
 	{"GET", "/v6/pages/"}, {"GET", "/v2/routes/"}, {"PATCH", "/v6/pages/"}, {"PATCH", "/v2/routes/"}, {"GET", "/v2/locales/"}, {"GET", "/v2/sites/"},
 	{"HEAD", "/v6/pages/"}, {"PUT", "/v6/pages/"}, {"GET", "/v2/"}, {"GET", "/"},
 }
 
-func FuzzPath(f *testing.F) {
+func pathSeeds() []seed {
+	var seeds []seed
 	for _, c := range hostilePathnames {
 		path, _, _ := strings.Cut(c.target, "?")
 		at := slices.IndexFunc(fuzzPaths, func(p struct{ method, prefix string }) bool { return strings.HasPrefix(path, p.prefix) })
 		if rest := strings.TrimPrefix(path, fuzzPaths[at].prefix); len(rest) < 200 {
-			f.Add(uint8(at), rest)
+			seeds = append(seeds, seed{uint8(at), rest})
 		}
 	}
-	for _, seed := range []string{"{about}/restore", "{about}/localizations/fr", "batch", "{about}%2Frestore", "%", "%zz"} {
-		f.Add(uint8(0), seed)
+	for _, text := range []string{"{about}/restore", "{about}/localizations/fr", "batch", "{about}%2Frestore", "%", "%zz"} {
+		seeds = append(seeds, seed{0, text})
 	}
-	z := newFuzzed(f)
-	f.Fuzz(func(t *testing.T, at uint8, rest string) {
-		to := fuzzPaths[int(at)%len(fuzzPaths)]
-		address, err := url.ParseRequestURI(to.prefix + z.fill(rest))
-		if err != nil {
-			return // net/http refuses it before any handler
-		}
-		address.RawQuery = z.fill("siteId={site}")
-		z.try(t, to.method, address, "{}")
-	})
+	return seeds
 }
+
+func (z *fuzzed) tryPath(t *testing.T, at uint8, rest string) {
+	to := fuzzPaths[int(at)%len(fuzzPaths)]
+	address, err := url.ParseRequestURI(to.prefix + z.fill(rest))
+	if err != nil {
+		return // net/http refuses it before any handler
+	}
+	address.RawQuery = z.fill("siteId={site}")
+	z.try(t, to.method, address, "{}")
+}
+
+func FuzzPath(f *testing.F) { fuzz(f, pathSeeds(), (*fuzzed).tryPath) }
 
 // fuzzBodies are the addresses that take a body and can be asked again and
 // again.
@@ -211,27 +244,33 @@ var fuzzBodies = []struct{ method, target string }{
 	{"PATCH", "/v2/apps/{app}"}, {"POST", "/v2/apps"}, {"POST", "/v2/sites/{other}/rotate-key"}, {"POST", "/v2/sites/{site}/publish"},
 }
 
-func FuzzBody(f *testing.F) {
+func bodySeeds() []seed {
+	var seeds []seed
 	for _, table := range [][]hostile{hostileBodies, hostileKept, hostileApps, hostileBatches, hostilePublishes} {
 		for _, c := range table {
 			if len(c.body) > 0 && len(c.body) < 200 {
-				f.Add(uint8(fuzzBodyOf(c)), c.body)
+				seeds = append(seeds, seed{uint8(fuzzBodyOf(c)), c.body})
 			}
 		}
 	}
-	z := newFuzzed(f)
-	f.Fuzz(func(t *testing.T, at uint8, body string) {
-		to := fuzzBodies[int(at)%len(fuzzBodies)]
-		address, err := url.ParseRequestURI(z.fill(to.target))
-		if err != nil {
-			t.Fatal(err)
-		}
-		z.try(t, to.method, address, z.fill(body))
-		// Whatever was taken in must come out again.
-		z.try(t, "GET", &url.URL{Path: "/v6/pages", RawQuery: z.fill("siteId={site}&includeOffline=true&sortBy=title&locale={fr}")}, "")
-		z.try(t, "GET", &url.URL{Path: z.fill("/v2/sites/{other}")}, "")
-	})
+	return seeds
 }
+
+func (z *fuzzed) tryBody(t *testing.T, at uint8, body string) {
+	to := fuzzBodies[int(at)%len(fuzzBodies)]
+	address, err := url.ParseRequestURI(z.fill(to.target))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := z.try(t, to.method, address, z.fill(body)); status >= 300 {
+		return
+	}
+	// Whatever was taken in must come out again.
+	z.try(t, "GET", &url.URL{Path: "/v6/pages", RawQuery: z.fill("siteId={site}&includeOffline=true&sortBy=title&locale={fr}")}, "")
+	z.try(t, "GET", &url.URL{Path: z.fill("/v2/sites/{other}")}, "")
+}
+
+func FuzzBody(f *testing.F) { fuzz(f, bodySeeds(), (*fuzzed).tryBody) }
 
 // fuzzBodyOf is the address that a case is about, or else the first.
 func fuzzBodyOf(c hostile) int {

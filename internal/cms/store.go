@@ -169,6 +169,10 @@ type Tx interface {
 	// UpdatePage stores the rows in which after differs from before.
 	UpdatePage(ctx context.Context, before, after Page) error
 
+	// LookAround lets the engine look at tables that it has never looked at,
+	// so that it finds its way through many pages.
+	LookAround(ctx context.Context) error
+
 	CreatePublish(ctx context.Context, p Publish) error
 	UpdatePublish(ctx context.Context, p Publish) error
 	// LockPublish is Publish, locked.
@@ -184,10 +188,6 @@ type Tx interface {
 	MarkPages(ctx context.Context, siteID ID, ids []ID, publishedAt *time.Time, dirty bool) error
 	// ReleaseLivePathnames gives up what pages hold in the live version.
 	ReleaseLivePathnames(ctx context.Context, siteID ID, ids []ID) error
-	// LivePathnameClash finds pages among these whose pathname in a locale of
-	// the live version another page or route holds: the claims of both, in
-	// pairs.
-	LivePathnameClash(ctx context.Context, siteID ID, ids []ID) ([]Claim, error)
 	// PurgeHistory removes for good the publishes before the last one of each
 	// site that went live before the given time, and what only they show.
 	PurgeHistory(ctx context.Context, before time.Time) error

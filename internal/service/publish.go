@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -134,6 +135,9 @@ func (s *Service) Publish(ctx context.Context, who Caller, siteID cms.ID, in Inp
 		if p.Select, err = selection(ctx, tx, site, locales, ask); err != nil {
 			return err
 		}
+		if err := tx.LookAround(ctx); err != nil {
+			return err
+		}
 		if ask.Plan.Set {
 			if err := checkPlan(ctx, tx, site, locales, ask.Plan.Value); err != nil {
 				return err
@@ -214,7 +218,7 @@ func (s *Service) release(ctx context.Context, tx cms.Tx, locales cms.Locales, r
 	if err := tx.ReplaceLive(ctx, p.SiteID, p.Seq, rel.ids, rel.next); err != nil {
 		return err
 	}
-	if err := moveLiveClaims(ctx, tx, p.SiteID, rel.ids, claims); err != nil {
+	if err := moveLiveClaims(ctx, tx, p.SiteID, rel.ids, rel.next, claims); err != nil {
 		return err
 	}
 	if err := tx.MarkPages(ctx, p.SiteID, rel.ids, nil, true); err != nil {
@@ -250,69 +254,76 @@ func (s *Service) checkGuard(ctx context.Context, tx cms.Tx, rel *release, p cms
 
 // moveLiveClaims replaces what pages hold in the live version, and refuses a
 // version in which a pathname would belong to two.
-func moveLiveClaims(ctx context.Context, tx cms.Tx, siteID cms.ID, ids []cms.ID, claims []cms.Claim) error {
+func moveLiveClaims(ctx context.Context, tx cms.Tx, siteID cms.ID, ids []cms.ID, next []cms.Page, claims []cms.Claim) error {
 	if err := tx.ReleaseLivePathnames(ctx, siteID, ids); err != nil {
 		return err
 	}
-	if err := sameLocaleClash(ctx, tx, siteID, claims); err != nil {
+	if err := checkLiveClaims(ctx, tx, siteID, next, claims); err != nil {
 		return err
 	}
-	if err := tx.TakePathnames(ctx, siteID, claims); err != nil {
-		return err
-	}
-	clashes, err := tx.LivePathnameClash(ctx, siteID, ids)
-	if err == nil && len(clashes) > 0 {
-		err = clashError(clashes)
-	}
-	return err
+	return tx.TakePathnames(ctx, siteID, claims)
 }
 
-func sameLocaleClash(ctx context.Context, tx cms.Tx, siteID cms.ID, claims []cms.Claim) error {
-	type place struct {
-		locale   cms.ID
-		pathname string
-	}
-	wanted := map[place]cms.Claim{}
-	var clashes []cms.Claim
-	var pathnames []string
+// checkLiveClaims weighs the claims of the pages that change against each other
+// and against those of all others.
+func checkLiveClaims(ctx context.Context, tx cms.Tx, siteID cms.ID, next []cms.Page, claims []cms.Claim) error {
+	byPathname := map[string][]cms.Claim{}
 	for _, c := range claims {
-		at := place{c.LocaleID, c.Pathname}
-		if other, ok := wanted[at]; ok {
-			clashes = append(clashes, c, other)
-		}
-		wanted[at] = c
-		pathnames = append(pathnames, c.Pathname)
+		byPathname[c.Pathname] = append(byPathname[c.Pathname], c)
 	}
-	for len(pathnames) > 0 {
-		n := min(len(pathnames), dirtyChunk)
-		held, err := tx.Claims(ctx, siteID, cms.Live, pathnames[:n])
+	for pathnames := range slices.Chunk(slices.Sorted(maps.Keys(byPathname)), dirtyChunk) {
+		held, err := tx.Claims(ctx, siteID, cms.Live, pathnames)
 		if err != nil {
 			return err
 		}
 		for _, h := range held {
-			if c, ok := wanted[place{h.LocaleID, h.Pathname}]; ok {
-				clashes = append(clashes, h, c)
+			byPathname[h.Pathname] = append(byPathname[h.Pathname], h)
+		}
+	}
+	pages := make(map[cms.ID]*cms.Page, len(next))
+	for i := range next {
+		pages[next[i].ID] = &next[i]
+	}
+	overrides := func(id, locale cms.ID) (bool, error) {
+		page, ok := pages[id]
+		if !ok {
+			other, err := tx.Page(ctx, siteID, cms.Live, id)
+			if err != nil {
+				return false, err
+			}
+			page = &other
+		}
+		return page.Localizations[locale].Own.Has(cms.FieldPathname), nil
+	}
+	var names []string
+	for _, c := range claims {
+		for _, o := range byPathname[c.Pathname] {
+			clash, err := c.Clashes(o, overrides)
+			if err != nil {
+				return err
+			}
+			if clash {
+				names = append(names, claimName(c), claimName(o))
 			}
 		}
-		pathnames = pathnames[n:]
 	}
-	if len(clashes) > 0 {
-		return clashError(clashes)
+	if len(names) == 0 {
+		return nil
 	}
-	return nil
+	slices.Sort(names)
+	names = slices.Compact(names)
+	return cms.Conflict("A pathname would belong to two pages or routes of the live version: " +
+		strings.Join(names[:min(len(names), maxNamed)], ", "))
 }
 
-// clashError names the pages and routes that stand in each other's way.
-func clashError(clashes []cms.Claim) error {
-	var names []string
-	for _, c := range clashes[:min(len(clashes), 10)] {
-		kind := "page"
-		if c.ByRoute {
-			kind = "route"
-		}
-		names = append(names, fmt.Sprintf("%s %s at %s", kind, c.Owner, c.Pathname))
+// maxNamed bounds how many pages a refusal names.
+const maxNamed = 20
+
+func claimName(c cms.Claim) string {
+	if c.ByRoute {
+		return fmt.Sprintf("route %s at %s", c.Owner, c.Pathname)
 	}
-	return cms.Conflict("A pathname would belong to two pages or routes of the live version: " + strings.Join(names, ", "))
+	return fmt.Sprintf("page %s at %s", c.Owner, c.Pathname)
 }
 
 // RestorePublish makes the live version what it was after a publish, as a new
@@ -333,6 +344,9 @@ func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID) (cm
 		}
 		locales, err := tx.Locales(ctx, site.ID)
 		if err != nil {
+			return err
+		}
+		if err := tx.LookAround(ctx); err != nil {
 			return err
 		}
 		rel, err := rewind(ctx, tx, site, locales, from.Seq)

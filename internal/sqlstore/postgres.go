@@ -29,8 +29,10 @@ var postgresDialect = &dialect{
 	lockShared:  " for share",
 	lockUpdate:  " for no key update",
 	skipLocked:  " for update skip locked",
-	tryLock:     `select pg_try_advisory_xact_lock(hashtextextended(?, 0))`,
-	view:        &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+	unseen: `select relname from pg_stat_user_tables where schemaname = current_schema() and n_live_tup > 1000
+		and last_analyze is null and last_autoanalyze is null`,
+	tryLock: `select pg_try_advisory_xact_lock(hashtextextended(?, 0))`,
+	view:    &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 	migrationLock: func() (lock.SessionLocker, error) {
 		return lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300)) // a try each second
 	},

@@ -207,38 +207,6 @@ func (q queries) ReleaseLivePathnames(ctx context.Context, siteID cms.ID, ids []
 	return nil
 }
 
-// LivePathnameClash looks, for each pathname that the pages hold, at what
-// others hold under the same one: the same locale never stands twice, so what
-// is left is a locale's pathname against a default one whose page has no other
-// in that locale.
-func (q queries) LivePathnameClash(ctx context.Context, siteID cms.ID, ids []cms.ID) ([]cms.Claim, error) {
-	for chunk := range slices.Chunk(ids, idChunk) {
-		pairs, err := all(ctx, q, func(r row) (pair [2]cms.Claim, err error) {
-			o, c := &pair[0], &pair[1]
-			err = r.Scan(&o.Version, &o.LocaleID, &o.Pathname, &o.Owner, &o.ByRoute, &c.Owner)
-			c.Pathname = o.Pathname
-			return pair, err
-		}, `select o.version, o.locale_id, o.pathname, o.owner_id, o.by_route, c.owner_id
-			from pathname c
-			join pathname o on o.site_id = c.site_id and o.version = c.version and o.pathname = c.pathname and o.owner_id <> c.owner_id
-			where c.site_id = ? and c.version = ? and c.owner_id in (`+marks(len(chunk))+`)
-				and (o.by_route or (c.locale_id = ? and not exists (select 1 from pathname x where x.site_id = c.site_id
-					and x.version = c.version and x.owner_id = c.owner_id and x.locale_id = o.locale_id))
-				or (o.locale_id = ? and not exists (select 1 from pathname x where x.site_id = o.site_id
-					and x.version = o.version and x.owner_id = o.owner_id and x.locale_id = c.locale_id)))
-			limit 10`,
-			slices.Concat([]any{siteID, cms.Live}, anys(chunk), []any{cms.NoID, cms.NoID})...)
-		var clashes []cms.Claim
-		for _, pair := range pairs {
-			clashes = append(clashes, pair[0], pair[1])
-		}
-		if err != nil || len(clashes) > 0 {
-			return clashes, err
-		}
-	}
-	return nil, nil
-}
-
 func (q queries) PastPages(ctx context.Context, siteID, localeID cms.ID, limit int) ([]cms.Page, error) {
 	type state struct {
 		id    cms.ID
@@ -319,6 +287,24 @@ func (q queries) PurgeHistory(ctx context.Context, before time.Time) error {
 			if err := q.run(ctx, statement, l.site, l.seq); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// LookAround matters on PostgreSQL, which gathers statistics about a minute
+// after a table has filled: until then it takes a site for a handful of rows.
+func (q queries) LookAround(ctx context.Context) error {
+	if q.dialect.unseen == "" {
+		return nil
+	}
+	tables, err := all(ctx, q, func(r row) (name string, err error) { return name, r.Scan(&name) }, q.dialect.unseen)
+	if err != nil {
+		return err
+	}
+	for _, table := range tables {
+		if err := q.run(ctx, `analyze `+table); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -93,7 +93,7 @@ var suite = []struct {
 	{"history/rewritten", historyRewritten},
 	{"history/purged", historyPurged},
 	{"history/pages that may differ from live", dirtyPages},
-	{"history/pathnames that clash in the live version", liveClash},
+	{"history/pathnames given up in the live version", releaseLive},
 
 	{"idempotency/answers are kept and forgotten", keptAnswers},
 	{"idempotency/a request is answered by one at a time", lockedRequest},

@@ -107,7 +107,7 @@ create table pathname (
   by_route  boolean not null,
   primary key (site_id, version, pathname, locale_id)
 ){{.Clustered}};
-create index pathname_owner on pathname (site_id, version, owner_id, locale_id);
+create index pathname_owner on pathname (site_id, owner_id, version, locale_id);
 
 -- One row for a page's default values and one for each locale that overrides
 -- some of them. A row has every value as it stands in its locale; own tells
@@ -139,13 +139,15 @@ create table page (
   dirty               boolean not null, -- draft, default locale: it may differ from what is live
   primary key (site_id, version, id, locale_id)
 );
+-- Indexes share no more than the site with the primary key: a planner without
+-- statistics can't tell apart those that begin alike.
 create index page_dirty on page (site_id, id) where dirty;
 create index page_since on page (site_id, since, id) where version = 1;
-create index page_by_path on page (site_id, version, locale_id, state, pathname, id);
-create index page_by_title on page (site_id, version, locale_id, state, title_sort, id);
-create index page_by_description on page (site_id, version, locale_id, state, description_sort, id);
-create index page_by_created on page (site_id, version, locale_id, state, created_at, id);
-create index page_by_updated on page (site_id, version, locale_id, state, updated_at, id);
+create index page_by_path on page (site_id, locale_id, version, state, pathname, id);
+create index page_by_title on page (site_id, locale_id, version, state, title_sort, id);
+create index page_by_description on page (site_id, locale_id, version, state, description_sort, id);
+create index page_by_created on page (site_id, locale_id, version, state, created_at, id);
+create index page_by_updated on page (site_id, locale_id, version, state, updated_at, id);
 
 -- What was live and is no longer: the rows of a page as they stood from one
 -- publish until another.

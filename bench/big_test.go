@@ -67,11 +67,13 @@ func (f *fixture) fillBig(b *testing.B) string {
 		}
 		var batch struct{ Results []page }
 		f.call(b, "POST", "/v6/pages/batch", fmt.Sprintf(`{"siteId":%q,"operations":[%s]}`, site.ID, strings.Join(operations, ",")), &batch)
+		var ids []string
 		for _, p := range batch.Results {
-			f.bigIDs = append(f.bigIDs, p.ID)
+			ids = append(ids, p.ID)
 		}
+		f.bigIDs = append(f.bigIDs, ids...)
+		f.call(b, "POST", "/v2/sites/"+site.ID+"/publish", fmt.Sprintf(`{"pageIds":["%s"]}`, strings.Join(ids, `","`)), nil)
 	}
-	f.call(b, "POST", "/v2/sites/"+site.ID+"/publish", "{}", nil)
 	return site.ID
 }
 

@@ -440,6 +440,9 @@ func (s *Service) runDue(ctx context.Context, tx cms.Tx, p *cms.Publish) error {
 	if err != nil {
 		return err
 	}
+	if err := tx.LookAround(ctx); err != nil {
+		return err
+	}
 	rel, err := collect(ctx, tx, site, locales, p.Select)
 	if err != nil {
 		return err

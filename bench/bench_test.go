@@ -66,7 +66,7 @@ func newFixture(b *testing.B, store *sqlstore.Store, err error) *fixture {
 	if _, err := store.Migrate(ctx); err != nil {
 		b.Fatal(err)
 	}
-	svc := service.New(store, time.Now)
+	svc := service.New(store, time.Now, httpapi.Depict)
 	first, err := svc.FirstStart(ctx, service.Bootstrap{})
 	if err != nil {
 		b.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"galley/internal/cms"
 	"galley/internal/config"
+	"galley/internal/httpapi"
 	"galley/internal/service"
 	"galley/internal/sqlstore"
 )
@@ -214,5 +215,5 @@ func withService(t *terminal, c config.Store, work func(*service.Service) error)
 	if err != nil {
 		return err
 	}
-	return errors.Join(work(service.New(store, now)), store.Close())
+	return errors.Join(work(service.New(store, now, httpapi.Depict)), store.Close())
 }

@@ -55,7 +55,7 @@ func (c *serveCommand) Run(t *terminal) error {
 	for name, pool := range store.Pools() {
 		registry.MustRegister(collectors.NewDBStatsCollector(pool, name))
 	}
-	svc := service.New(store, now)
+	svc := service.New(store, now, httpapi.Depict)
 	svc.Guard = service.Guard{Share: c.GuardShare, Pages: c.GuardPages}
 	first, err := svc.FirstStart(t.ctx, bootstrap)
 	if err != nil {
@@ -169,6 +169,12 @@ func (c *serveCommand) jobs(svc *service.Service, registry *prometheus.Registry,
 				return nil
 			}
 			return svc.PurgeHistory(ctx, c.History)
+		}},
+		{Name: "purge the audit trail", Every: time.Hour, Run: func(ctx context.Context) error {
+			if c.Audit == 0 {
+				return nil
+			}
+			return svc.PurgeAudit(ctx, c.Audit)
 		}},
 	}
 }

@@ -42,7 +42,8 @@ type App struct {
 	Description *string
 	KeyHint     string
 	Scopes      []Scope
-	SiteIDs     []ID // nil: every site of the workspace
+	SiteIDs     []ID   // nil: every site of the workspace
+	Rate        string // REQUESTS/SECONDS or off, set by the operator; "": the configured one
 	CreatedAt   time.Time
 	LastUsedAt  *time.Time
 	ExpiresAt   *time.Time

@@ -13,6 +13,9 @@ type ID = uuid.UUID
 // NoID is the id that no resource has.
 var NoID = uuid.Nil
 
+// lastID is above the id of every resource.
+var lastID = uuid.Max
+
 // NewID returns an id for a new resource.
 func NewID() ID { return uuid.Must(uuid.NewV7()) }
 
@@ -26,7 +29,7 @@ func ParseID(s string) (ID, bool) {
 	}
 	id, err := uuid.Parse(s)
 	if id == NoID && err == nil {
-		id = uuid.Max
+		id = lastID
 	}
 	return id, err == nil
 }

@@ -101,6 +101,10 @@ type Reader interface {
 	// KeptAnswer finds an answer kept since the given time.
 	KeptAnswer(ctx context.Context, credential ID, key string, since time.Time) (KeptAnswer, error)
 
+	AuditEntry(ctx context.Context, workspaceID, id ID) (AuditEntry, error)
+	// Audit lists up to q.Limit+1 entries after the cursor, newest first.
+	Audit(ctx context.Context, q AuditQuery) ([]AuditEntry, error)
+
 	// Claims are all claims on these pathnames, in every locale.
 	Claims(ctx context.Context, siteID ID, version Version, pathnames []string) ([]Claim, error)
 }
@@ -155,8 +159,8 @@ type Tx interface {
 	// locales to the new ones, which are stored already.
 	CopySite(ctx context.Context, from, to ID, localeIDs map[ID]ID, now time.Time) error
 	// PurgeSites removes for good up to limit sites that were deleted before
-	// the given time, and tells how many there were.
-	PurgeSites(ctx context.Context, before time.Time, limit int) (int, error)
+	// the given time, and returns them.
+	PurgeSites(ctx context.Context, before time.Time, limit int) ([]Site, error)
 
 	// CreateLocale and UpdateLocale answer Conflict when the code, domain or
 	// path prefix is taken in the site.
@@ -210,6 +214,12 @@ type Tx interface {
 	KeepAnswer(ctx context.Context, k KeptAnswer) error
 	// ForgetAnswers drops the answers kept before the given time.
 	ForgetAnswers(ctx context.Context, before time.Time) error
+
+	// Record adds entries to the audit trail.
+	Record(ctx context.Context, entries ...AuditEntry) error
+	// PurgeAudit removes for good up to limit entries of a workspace from
+	// before the given time, the oldest first, and tells how many there were.
+	PurgeAudit(ctx context.Context, workspaceID ID, before time.Time, limit int) (int, error)
 
 	// ReleasePathnames gives claims up.
 	ReleasePathnames(ctx context.Context, siteID ID, claims []Claim) error

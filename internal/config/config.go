@@ -34,6 +34,7 @@ type Server struct {
 	GuardShare    float64        `help:"Share of a site's live pages that a publish may take away unconfirmed (default ${default})." default:"0.5" env:"GALLEY_GUARD_SHARE" placeholder:"SHARE"`
 	GuardPages    int            `help:"Number of live pages that a publish may always take away (default fewer than ${default})." default:"10" env:"GALLEY_GUARD_PAGES" placeholder:"PAGES"`
 	History       time.Duration  `help:"How long past publishes are kept; 0 is forever (default ${default})." name:"history-retention" default:"0s" env:"GALLEY_HISTORY_RETENTION" placeholder:"DURATION"`
+	Audit         time.Duration  `help:"How long the audit trail is kept; 0 is forever (default ${default})." name:"audit-retention" default:"0s" env:"GALLEY_AUDIT_RETENTION" placeholder:"DURATION"`
 	DrainDelay    time.Duration  `help:"How long to go on serving, not ready, after SIGTERM, so that a load balancer notices (default ${default})." default:"1s" env:"GALLEY_DRAIN_DELAY" placeholder:"DURATION"`
 	SiteRetention time.Duration  `help:"How long a deleted site can be restored (default ${default})." default:"720h" env:"GALLEY_SITE_RETENTION" placeholder:"DURATION"`
 	LogLevel      string         `help:"Least level that is logged: debug, info, warn or error (default ${default})." default:"info" enum:"debug,info,warn,error" env:"GALLEY_LOG_LEVEL" placeholder:"LEVEL"`

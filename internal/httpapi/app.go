@@ -14,6 +14,8 @@ type Workspace struct {
 	Name   string `json:"name" doc:"Name of the workspace." example:"Default workspace"`
 }
 
+func newWorkspace(w cms.Workspace) Workspace { return Workspace{"workspace", w.ID, w.Name} }
+
 // App is a program with a key of its own.
 type App struct {
 	Object      string      `json:"object" enum:"app" doc:"Always app."`
@@ -90,7 +92,7 @@ func (r *request) appID() (cms.ID, error) { return r.pathID("appId", cms.KindApp
 
 func (a *API) getWorkspace(r *request) (answer, error) {
 	w, err := a.svc.Workspace(r.Context(), r.who)
-	return ok(Workspace{Object: "workspace", ID: w.ID, Name: w.Name}), err
+	return ok(newWorkspace(w)), err
 }
 
 func (a *API) listApps(r *request) (answer, error) {

@@ -92,6 +92,10 @@ var golden = map[string]func(t *testing.T, e example) reply{
 	"rotateSiteKey": func(t *testing.T, e example) reply {
 		return e.call(t, "POST", "/v2/sites/"+e.site+"/rotate-key", "")
 	},
+	"listAudit": func(t *testing.T, e example) reply {
+		e.must(t, 204, "DELETE", "/v2/routes/"+e.route, "")
+		return e.call(t, "GET", "/v2/audit?limit=4", "")
+	},
 	"listSitePages": func(t *testing.T, e example) reply {
 		return e.call(t, "GET", "/v2/sites/"+e.site+"/pages?limit=1", "")
 	},

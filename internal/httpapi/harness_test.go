@@ -59,7 +59,7 @@ func newSystem(t *testing.T, store *sqlstore.Store, err error, options ...func(*
 	if _, err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	svc := service.New(store, time.Now)
+	svc := service.New(store, time.Now, httpapi.Depict)
 	first, err := svc.FirstStart(t.Context(), service.Bootstrap{})
 	if err != nil {
 		t.Fatal(err)
@@ -260,7 +260,7 @@ func documentedPath(req *http.Request) string {
 	collection := "/" + segments[0] + "/" + segments[1]
 	rest := segments[2:]
 	switch collection {
-	case "/v2/workspace":
+	case "/v2/workspace", "/v2/audit":
 		if len(rest) == 0 {
 			return collection
 		}

@@ -121,6 +121,8 @@ var matrix = []cellRow{
 	{"deleteApp", appResource, "", "", 204, writes},
 	{"rotateAppKey", appResource, "", `{}`, 200, writes},
 
+	{"listAudit", namedSite, "?siteId={id}", "", 200, writes},
+
 	{"listSites", workspaceResource, "?workspaceId={id}", "", 200, listsSites},
 	{"createSite", workspaceResource, "", `{"name":"New","workspaceId":"{id}"}`, 201, createsSite},
 	{"getSite", namedSite, "", "", 200, reads},

@@ -338,6 +338,8 @@ func scalarSchema(t reflect.Type) (schema, bool) {
 	switch t {
 	case typ[cms.ID]():
 		return idSchema, true
+	case typ[json.RawMessage]():
+		return schema{"type": "object", "additionalProperties": true}, true
 	case typ[timestamp](), typ[time.Time]():
 		return timeSchema, true
 	case typ[cms.Scope]():

@@ -51,6 +51,8 @@ var endpointTexts = map[string]endpointText{
 	"deleteApp":    {"Apps", "Delete an app", "Its keys stop working."},
 	"rotateAppKey": {"Apps", "Replace an app's key", "Answers the new key, this once. The old one works until the grace ends."},
 
+	"listAudit": {"Apps", "List the audit trail", "Every write, newest first: who, when, what, and the resource before and after it. An app restricted to sites sees what happened in those."},
+
 	"listSites":     {"Sites", "List sites", "Oldest first. An app restricted to sites sees those."},
 	"createSite":    {"Sites", "Create a site", "Makes the default locale too."},
 	"getSite":       {"Sites", "Get a site", ""},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"galley/internal/cms"
+	"galley/internal/httpapi"
 	"galley/internal/service"
 )
 
@@ -20,7 +21,7 @@ func (s *system) inAnHour(t *testing.T, siteID, fields string) string {
 // runDue runs what is due after a while, and returns what was run.
 func (s *system) runDue(t *testing.T, by time.Duration) []string {
 	t.Helper()
-	svc := service.New(s.store, func() time.Time { return time.Now().Add(by) })
+	svc := service.New(s.store, func() time.Time { return time.Now().Add(by) }, httpapi.Depict)
 	ran := []string{}
 	for range 10 {
 		p, err := svc.RunDuePublish(t.Context())

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"galley/internal/cms"
@@ -17,6 +18,9 @@ import (
 type query struct {
 	siteID         cms.ID
 	workspaceID    cms.ID
+	resourceID     cms.ID
+	appID          cms.ID
+	since, until   *time.Time
 	list           cms.ListQuery
 	locale         string
 	version        service.VersionRef
@@ -51,6 +55,26 @@ var (
 	paramWorkspaceID = param{
 		name: "workspaceId", doc: "The workspace. The key's own is the only one it reaches.", schema: idSchema,
 		parse: func(q *query, v string) string { return parseIDParam(&q.workspaceID, v, mustBeID) },
+	}
+	paramAuditSiteID = param{
+		name: "siteId", doc: "Only what happened in this site.", schema: idSchema,
+		parse: paramSiteID.parse,
+	}
+	paramResourceID = param{
+		name: "resourceId", doc: "Only what happened to this resource.", schema: idSchema,
+		parse: func(q *query, v string) string { return parseIDParam(&q.resourceID, v, mustBeID) },
+	}
+	paramAppID = param{
+		name: "appId", doc: "Only what this app did.", schema: idSchema,
+		parse: func(q *query, v string) string { return parseIDParam(&q.appID, v, mustBeID) },
+	}
+	paramSince = param{
+		name: "since", doc: "Only what happened at this time or later.", schema: timeSchema,
+		parse: func(q *query, v string) string { return parseTimeParam(&q.since, v) },
+	}
+	paramUntil = param{
+		name: "until", doc: "Only what happened before this time.", schema: timeSchema,
+		parse: func(q *query, v string) string { return parseTimeParam(&q.until, v) },
 	}
 	paramLimit = param{
 		name: "limit", doc: "How many items to return at most.",
@@ -126,6 +150,15 @@ func parseIDParam(dst *cms.ID, v, message string) string {
 		return message
 	}
 	*dst = id
+	return ""
+}
+
+func parseTimeParam(dst **time.Time, v string) string {
+	t, err := time.Parse(time.RFC3339, v)
+	if err != nil {
+		return "must be an RFC 3339 time"
+	}
+	*dst = &t
 	return ""
 }
 

@@ -31,7 +31,7 @@ func (s *system) later(t *testing.T, by time.Duration) *system {
 	t.Helper()
 	clock := func() time.Time { return time.Now().Add(by) }
 	server := httptest.NewServer(httpapi.New(httpapi.Options{
-		Service: service.New(s.store, clock), Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(), Version: "test",
+		Service: service.New(s.store, clock, httpapi.Depict), Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(), Version: "test",
 	}))
 	t.Cleanup(server.Close)
 	ahead := *s

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"galley/internal/cms"
+	"galley/internal/httpapi"
 	"galley/internal/pgtest"
 	"galley/internal/service"
 	"galley/internal/sqlstore"
@@ -74,7 +75,7 @@ func newEngine(t *testing.T, store *sqlstore.Store) *engine {
 	if _, err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	e.svc = service.New(store, e.clock.now)
+	e.svc = service.New(store, e.clock.now, httpapi.Depict)
 	e.svc.Guard = service.Guard{Share: guard.Share, Pages: guard.Pages}
 	first, err := e.svc.FirstStart(t.Context(), service.Bootstrap{})
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 type Caller struct {
 	App  *cms.App
 	Site *cms.Site // set for a Site key
+
+	Request Request // for the audit trail
 }
 
 // ID is the credential's id, for logs and limits; never the key itself.

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"reflect"
 
 	"galley/internal/cms"
 )
@@ -25,10 +26,12 @@ func (c Caller) app(ctx context.Context, r cms.Reader, id cms.ID) (cms.App, erro
 	case app.DeletedAt != nil:
 		return app, cms.NotFound(cms.KindApp)
 	case app.WorkspaceID != c.WorkspaceID():
-		return app, cms.Forbidden("The API key has no access to this app")
+		return app, errForeignApp
 	}
 	return app, nil
 }
+
+var errForeignApp = cms.Forbidden("The API key has no access to this app")
 
 // Apps lists the apps of the caller's workspace.
 func (s *Service) Apps(ctx context.Context, who Caller, q cms.ListQuery) (cms.List[cms.App], error) {
@@ -63,7 +66,10 @@ func (s *Service) CreateApp(ctx context.Context, who Caller, in Input[cms.AppPat
 		if err := who.mayGrant(ctx, tx, app); err != nil {
 			return err
 		}
-		return tx.CreateApp(ctx, app, key.Hash())
+		if err := tx.CreateApp(ctx, app, key.Hash()); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, who.actor(), wroteApp(app.ID, nil, app))
 	})
 	return app, key, err
 }
@@ -132,7 +138,13 @@ func (s *Service) changeApp(ctx context.Context, who Caller, id cms.ID, match Ma
 		if err := match.check(before); err != nil {
 			return err
 		}
-		return tx.UpdateApp(ctx, after)
+		if reflect.DeepEqual(before, after) {
+			return nil
+		}
+		if err := tx.UpdateApp(ctx, after); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, who.actor(), changedApp(before, after))
 	})
 	return after, err
 }
@@ -165,8 +177,12 @@ func (s *Service) RotateAppKey(ctx context.Context, who Caller, id cms.ID, in In
 		if err != nil {
 			return err
 		}
+		before := app
 		app.KeyHint = key.Hint()
-		return tx.RotateAppKey(ctx, app, key.Hash(), rotate.Ends(s.now()))
+		if err := tx.RotateAppKey(ctx, app, key.Hash(), rotate.Ends(s.now())); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, who.actor(), wroteApp(id, before, app))
 	})
 	return app, key, err
 }

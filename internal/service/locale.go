@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"reflect"
 	"slices"
 
 	"galley/internal/cms"
@@ -94,7 +95,10 @@ func (s *Service) CreateLocale(ctx context.Context, who Caller, in Input[cms.New
 		if err := locales.CheckUnique(view.Locale); err != nil {
 			return err
 		}
-		return tx.CreateLocale(ctx, view.Locale)
+		if err := tx.CreateLocale(ctx, view.Locale); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, who.actor(), wroteLocale(view.Locale, nil, view))
 	})
 	return view, err
 }
@@ -147,8 +151,19 @@ func (s *Service) changeLocale(ctx context.Context, who Caller, ref Ref, match M
 				return err
 			}
 		}
+		if reflect.DeepEqual(before, after) {
+			return nil
+		}
+		was := view
 		view.Locale = after
-		return tx.UpdateLocale(ctx, after)
+		if err := tx.UpdateLocale(ctx, after); err != nil {
+			return err
+		}
+		wrote := wroteLocale(after, was, view)
+		if after.DeletedAt != nil {
+			wrote.after = nil
+		}
+		return s.record(ctx, tx, who.actor(), wrote)
 	})
 	return view, err
 }
@@ -177,7 +192,10 @@ func (s *Service) RestoreLocale(ctx context.Context, who Caller, ref Ref) (Local
 		if err := tx.UpdateLocale(ctx, locale); err != nil {
 			return err
 		}
-		return tx.ShowLocale(ctx, site.ID, locale.ID)
+		if err := tx.ShowLocale(ctx, site.ID, locale.ID); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, who.actor(), wroteLocale(locale, nil, view))
 	})
 	return view, err
 }

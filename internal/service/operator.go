@@ -43,14 +43,28 @@ func (s *Service) FirstStart(ctx context.Context, b Bootstrap) (*NewApp, error) 
 			return err
 		}
 		workspace := cms.Workspace{ID: b.WorkspaceID, Name: firstWorkspace, CreatedAt: s.now()}
-		if err := tx.CreateWorkspace(ctx, workspace); err != nil {
+		if err := s.createWorkspace(ctx, tx, workspace); err != nil {
 			return err
 		}
 		app := s.newApp(workspace.ID, "First app", b.Key)
 		made = &NewApp{app, b.Key}
-		return tx.CreateApp(ctx, app, b.Key.Hash())
+		return s.createUnasked(ctx, tx, *made)
 	})
 	return made, err
+}
+
+func (s *Service) createWorkspace(ctx context.Context, tx cms.Tx, w cms.Workspace) error {
+	if err := tx.CreateWorkspace(ctx, w); err != nil {
+		return err
+	}
+	return s.record(ctx, tx, unasked(w.ID, "createWorkspace"), written{cms.KindWorkspace, w.ID, cms.NoID, nil, w})
+}
+
+func (s *Service) createUnasked(ctx context.Context, tx cms.Tx, made NewApp) error {
+	if err := tx.CreateApp(ctx, made.App, made.Key.Hash()); err != nil {
+		return err
+	}
+	return s.record(ctx, tx, unasked(made.App.WorkspaceID, "createApp"), wroteApp(made.App.ID, nil, made.App))
 }
 
 func (s *Service) newApp(workspaceID cms.ID, name string, key cms.AppKey) cms.App {
@@ -67,6 +81,7 @@ type OperatorApp struct {
 	Scopes       []cms.Scope
 	WorkspaceID  cms.ID
 	NewWorkspace string
+	Rate         string // "": the configured one
 }
 
 // CreateOperatorApp makes an app without a caller.
@@ -80,17 +95,17 @@ func (s *Service) CreateOperatorApp(ctx context.Context, want OperatorApp) (NewA
 	if err := problems.Err(); err != nil {
 		return NewApp{}, err
 	}
-	key := cms.NewAppKey()
-	var app cms.App
+	made := NewApp{Key: cms.NewAppKey()}
 	err := s.store.InTx(ctx, func(tx cms.Tx) error {
 		workspaceID, err := s.operatorWorkspace(ctx, tx, want)
 		if err != nil {
 			return err
 		}
-		app = patch.Apply(s.newApp(workspaceID, want.Name, key))
-		return tx.CreateApp(ctx, app, key.Hash())
+		made.App = patch.Apply(s.newApp(workspaceID, want.Name, made.Key))
+		made.App.Rate = want.Rate
+		return s.createUnasked(ctx, tx, made)
 	})
-	return NewApp{app, key}, err
+	return made, err
 }
 
 func (s *Service) operatorWorkspace(ctx context.Context, tx cms.Tx, want OperatorApp) (cms.ID, error) {
@@ -107,7 +122,7 @@ func (s *Service) operatorWorkspace(ctx context.Context, tx cms.Tx, want Operato
 	}
 	if want.NewWorkspace != "" {
 		w := cms.Workspace{ID: cms.NewID(), Name: want.NewWorkspace, CreatedAt: s.now()}
-		return w.ID, tx.CreateWorkspace(ctx, w)
+		return w.ID, s.createWorkspace(ctx, tx, w)
 	}
 	workspaces, err := tx.Workspaces(ctx)
 	if err != nil {
@@ -156,17 +171,33 @@ func (s *Service) OperatorApps(ctx context.Context) ([]WorkspaceApps, error) {
 
 // RevokeOperatorApp revokes an app by its id.
 func (s *Service) RevokeOperatorApp(ctx context.Context, id cms.ID) (cms.App, error) {
+	return s.changeUnasked(ctx, id, "deleteApp", func(app *cms.App) { app.DeletedAt = new(s.now()) })
+}
+
+// SetAppRate gives an app a rate of its own, or with "" the configured one.
+func (s *Service) SetAppRate(ctx context.Context, id cms.ID, rate string) (cms.App, error) {
+	return s.changeUnasked(ctx, id, "setAppRate", func(app *cms.App) { app.Rate = rate })
+}
+
+func (s *Service) changeUnasked(ctx context.Context, id cms.ID, operation string, change func(*cms.App)) (cms.App, error) {
 	var app cms.App
 	err := s.store.InTx(ctx, func(tx cms.Tx) error {
-		var err error
-		if app, err = tx.AppOf(ctx, id); err != nil {
+		found, err := tx.AppOf(ctx, id)
+		if err != nil {
+			return err
+		}
+		if app, err = tx.LockApp(ctx, found.WorkspaceID, id); err != nil {
 			return err
 		}
 		if app.DeletedAt != nil {
 			return errors.New("the app is revoked already")
 		}
-		app.DeletedAt = new(s.now())
-		return tx.UpdateApp(ctx, app)
+		before := app
+		change(&app)
+		if err := tx.UpdateApp(ctx, app); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, unasked(app.WorkspaceID, operation), changedApp(before, app))
 	})
 	return app, err
 }

@@ -243,8 +243,11 @@ func (s *Service) CreatePage(ctx context.Context, who Caller, in Input[cms.NewPa
 			return err
 		}
 		page, err := s.createPage(ctx, tx, site, spoken, n.PagePatch)
+		if err != nil {
+			return err
+		}
 		view = spoken.view(page)
-		return err
+		return s.record(ctx, tx, who.actor(), wrotePage(page, nil, view))
 	})
 	return view, err
 }
@@ -317,11 +320,11 @@ func (s *Service) RestorePage(ctx context.Context, who Caller, id cms.ID) (PageV
 		}
 		after := before
 		after.DeletedAt = nil
-		if err := s.savePage(ctx, tx, spoken.locales, before, &after); err != nil {
+		if _, err := s.savePage(ctx, tx, spoken.locales, before, &after); err != nil {
 			return err
 		}
 		view = spoken.view(after)
-		return nil
+		return s.record(ctx, tx, who.actor(), wrotePage(after, nil, view))
 	})
 	return view, err
 }
@@ -357,26 +360,37 @@ func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale st
 		if err != nil {
 			return err
 		}
-		if err := match.check(spoken.view(before)); err != nil {
+		was := spoken.view(before)
+		if err := match.check(was); err != nil {
 			return err
 		}
-		if err := s.savePage(ctx, tx, spoken.locales, before, &after); err != nil {
-			return err
-		}
+		changed, err := s.savePage(ctx, tx, spoken.locales, before, &after)
 		view = spoken.view(after)
-		return nil
+		if err != nil || !changed {
+			return err
+		}
+		return s.record(ctx, tx, who.actor(), wroteDraft(after, was, view))
 	})
 	return view, err
 }
 
-// savePage stores a page if anything about it changed, and says when.
-func (s *Service) savePage(ctx context.Context, tx cms.Tx, locales cms.Locales, before cms.Page, after *cms.Page) error {
+// savePage stores a page if anything about it changed, says when, and tells
+// whether it did.
+func (s *Service) savePage(ctx context.Context, tx cms.Tx, locales cms.Locales, before cms.Page, after *cms.Page) (bool, error) {
 	if before.SameContent(*after) && (before.DeletedAt == nil) == (after.DeletedAt == nil) {
-		return nil
+		return false, nil
 	}
 	after.UpdatedAt = s.now()
 	if err := moveClaims(ctx, tx, after.SiteID, *after, before.Claims(locales), after.Claims(locales)); err != nil {
-		return err
+		return false, err
 	}
-	return tx.UpdatePage(ctx, before, *after)
+	return true, tx.UpdatePage(ctx, before, *after)
+}
+
+// wroteDraft is a change of a page's draft, which may be its end.
+func wroteDraft(after cms.Page, was, is PageView) written {
+	if after.DeletedAt != nil {
+		return wrotePage(after, was, nil)
+	}
+	return wrotePage(after, was, is)
 }

@@ -32,39 +32,51 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 		}
 		results = make([]BatchResult, 0, len(batch.Operations.Value))
 		var failed batchErrors
+		var writes []written
 		for i, op := range batch.Operations.Value {
-			result, err := s.operate(ctx, tx, site, spoken, op)
+			result, wrote, err := s.operate(ctx, tx, site, spoken, op)
 			if err := failed.note(i, err); err != nil {
 				return err
 			}
 			results = append(results, result)
+			writes = append(writes, wrote...)
 		}
-		return failed.err()
+		if err := failed.err(); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, who.actor(), writes...)
 	})
 	return results, err
 }
 
-func (s *Service) operate(ctx context.Context, tx cms.Tx, site cms.Site, spoken speech, op cms.PageOperation) (BatchResult, error) {
+// operate does one operation, and tells what it wrote: a change that changes
+// nothing writes nothing.
+func (s *Service) operate(ctx context.Context, tx cms.Tx, site cms.Site, spoken speech, op cms.PageOperation) (BatchResult, []written, error) {
 	if op.Op.Value == cms.OpCreate {
 		page, err := s.createPage(ctx, tx, site, spoken, op.PagePatch)
-		return BatchResult{Page: spoken.view(page)}, err
+		view := spoken.view(page)
+		return BatchResult{Page: view}, []written{wrotePage(page, nil, view)}, err
 	}
 	if op.Locale.Set {
 		var err error
 		if spoken, err = spoken.in(site, op.Locale.Value); err != nil {
-			return BatchResult{}, err
+			return BatchResult{}, nil, err
 		}
 	}
 	before, err := existingPage(tx.LockPage(ctx, site.ID, cms.Draft, op.PageID.Value))
 	if err != nil {
-		return BatchResult{}, err
+		return BatchResult{}, nil, err
 	}
 	after, err := s.afterOperation(spoken, op, before)
 	if err != nil {
-		return BatchResult{}, err
+		return BatchResult{}, nil, err
 	}
-	err = s.savePage(ctx, tx, spoken.locales, before, &after)
-	return BatchResult{Page: spoken.view(after), Deleted: after.DeletedAt != nil}, err
+	changed, err := s.savePage(ctx, tx, spoken.locales, before, &after)
+	result := BatchResult{Page: spoken.view(after), Deleted: after.DeletedAt != nil}
+	if err != nil || !changed {
+		return result, nil, err
+	}
+	return result, []written{wroteDraft(after, spoken.view(before), result.Page)}, nil
 }
 
 // afterOperation is the page as an update or delete leaves it.

@@ -145,13 +145,16 @@ func (s *Service) Publish(ctx context.Context, who Caller, siteID cms.ID, in Inp
 		}
 		if p.PublishAt != nil {
 			p.Status = cms.StatusScheduled
-			return tx.CreatePublish(ctx, p)
+			if err := tx.CreatePublish(ctx, p); err != nil {
+				return err
+			}
+			return s.record(ctx, tx, who.actor(), wrotePublish(p, nil, p))
 		}
 		rel, err := collect(ctx, tx, site, locales, p.Select)
 		if err != nil {
 			return err
 		}
-		return s.release(ctx, tx, locales, rel, &p, tx.CreatePublish)
+		return s.releaseNew(ctx, tx, who, locales, rel, &p)
 	})
 	return p, err
 }
@@ -356,9 +359,17 @@ func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID) (cm
 		p = cms.Publish{
 			ID: cms.NewID(), SiteID: site.ID, CreatedAt: s.now(), CreatedBy: who.ID(), RestoredFrom: &from.ID, Confirm: true,
 		}
-		return s.release(ctx, tx, locales, rel, &p, tx.CreatePublish)
+		return s.releaseNew(ctx, tx, who, locales, rel, &p)
 	})
 	return p, err
+}
+
+// releaseNew makes a new live version of a new publish, if anything changes.
+func (s *Service) releaseNew(ctx context.Context, tx cms.Tx, who Caller, locales cms.Locales, rel *release, p *cms.Publish) error {
+	if err := s.release(ctx, tx, locales, rel, p, tx.CreatePublish); err != nil || p.ID == cms.NoID {
+		return err
+	}
+	return s.record(ctx, tx, who.actor(), wrotePublish(*p, nil, *p))
 }
 
 // rewind works out what would make the live version what it was.
@@ -399,8 +410,12 @@ func (s *Service) CancelPublish(ctx context.Context, who Caller, id cms.ID, matc
 		if err := match.check(p); err != nil {
 			return err
 		}
+		before := p
 		p.Status = cms.StatusCanceled
-		return tx.UpdatePublish(ctx, p)
+		if err := tx.UpdatePublish(ctx, p); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, who.actor(), wrotePublish(p, before, p))
 	})
 }
 
@@ -447,13 +462,25 @@ func (s *Service) runDue(ctx context.Context, tx cms.Tx, p *cms.Publish) error {
 	if err != nil {
 		return err
 	}
-	id := p.ID
-	if err := s.release(ctx, tx, locales, rel, p, tx.UpdatePublish); err != nil || p.ID != cms.NoID {
+	before := *p
+	if err := s.release(ctx, tx, locales, rel, p, tx.UpdatePublish); err != nil {
 		return err
 	}
-	// There was nothing to publish: it has run, and made no version.
-	p.ID, p.PublishedAt = id, new(s.now())
-	return tx.UpdatePublish(ctx, *p)
+	if p.ID == cms.NoID {
+		// There was nothing to publish: it has run, and made no version.
+		p.ID, p.PublishedAt = before.ID, new(s.now())
+		if err := tx.UpdatePublish(ctx, *p); err != nil {
+			return err
+		}
+	}
+	return s.record(ctx, tx, scheduler(site, *p), wrotePublish(*p, before, *p))
+}
+
+// scheduler is who a scheduled publish runs for.
+func scheduler(site cms.Site, p cms.Publish) actor {
+	by := unasked(site.WorkspaceID, "runPublish")
+	by.appID = p.CreatedBy
+	return by
 }
 
 func (s *Service) failPublish(ctx context.Context, p *cms.Publish, cause error) error {
@@ -465,9 +492,17 @@ func (s *Service) failPublish(ctx context.Context, p *cms.Publish, cause error) 
 		if now.Status != cms.StatusScheduled {
 			return nil
 		}
+		site, err := tx.Site(ctx, p.SiteID)
+		if err != nil {
+			return err
+		}
+		before := now
 		now.Status, now.Reason = cms.StatusFailed, new(reasonOf(cause))
 		*p = now
-		return tx.UpdatePublish(ctx, now)
+		if err := tx.UpdatePublish(ctx, now); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, scheduler(site, now), wrotePublish(now, before, now))
 	})
 }
 

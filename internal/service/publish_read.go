@@ -160,7 +160,10 @@ func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID) (view 
 			}
 			after := draft
 			after.DeletedAt = new(s.now())
-			return s.savePage(ctx, tx, spoken.locales, draft, &after)
+			if _, err := s.savePage(ctx, tx, spoken.locales, draft, &after); err != nil {
+				return err
+			}
+			return s.record(ctx, tx, who.actor(), wrotePage(draft, spoken.view(draft), nil))
 		}
 		if err != nil {
 			return err
@@ -173,7 +176,14 @@ func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID) (view 
 		if err := tx.UpdatePage(ctx, draft, after); err != nil {
 			return err
 		}
-		return tx.MarkPages(ctx, site.ID, []cms.ID{id}, nil, false)
+		if err := tx.MarkPages(ctx, site.ID, []cms.ID{id}, nil, false); err != nil {
+			return err
+		}
+		wrote := wrotePage(after, spoken.view(draft), view)
+		if draft.DeletedAt != nil {
+			wrote.before = nil
+		}
+		return s.record(ctx, tx, who.actor(), wrote)
 	})
 	return view, gone, err
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"reflect"
 	"slices"
 
 	"galley/internal/cms"
@@ -102,7 +103,10 @@ func (s *Service) CreateRoute(ctx context.Context, who Caller, in Input[cms.NewR
 		if err := moveClaims(ctx, tx, site.ID, cms.Page{}, nil, route.Claims()); err != nil {
 			return err
 		}
-		return tx.CreateRoute(ctx, route)
+		if err := tx.CreateRoute(ctx, route); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, who.actor(), wroteRoute(route, nil, route))
 	})
 	return route, err
 }
@@ -146,10 +150,20 @@ func (s *Service) changeRoute(ctx context.Context, who Caller, ref Ref, match Ma
 		if err := match.check(before); err != nil {
 			return err
 		}
+		if reflect.DeepEqual(before, after) {
+			return nil
+		}
 		if err := moveClaims(ctx, tx, site.ID, cms.Page{}, before.Claims(), after.Claims()); err != nil {
 			return err
 		}
-		return tx.UpdateRoute(ctx, after)
+		if err := tx.UpdateRoute(ctx, after); err != nil {
+			return err
+		}
+		wrote := wroteRoute(after, before, after)
+		if after.DeletedAt != nil {
+			wrote.after = nil
+		}
+		return s.record(ctx, tx, who.actor(), wrote)
 	})
 	return after, err
 }

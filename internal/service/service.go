@@ -15,15 +15,20 @@ type Service struct {
 
 	store     cms.Store
 	clock     func() time.Time
+	depict    Depict
 	positions *positions
 	usage     usage
 	underWay  underWay
 }
 
+// Depict turns a resource into what the audit trail shows of it, as JSON and
+// without secrets. The edge knows how.
+type Depict func(resource any) []byte
+
 // New makes a service on a store. Only tests hand in a clock other than
 // time.Now.
-func New(store cms.Store, clock func() time.Time) *Service {
-	return &Service{store: store, clock: clock, Guard: DefaultGuard, positions: newPositions()}
+func New(store cms.Store, clock func() time.Time, depict Depict) *Service {
+	return &Service{store: store, clock: clock, depict: depict, Guard: DefaultGuard, positions: newPositions()}
 }
 
 // now is the time in the precision that answers show, so that what is stored

@@ -74,7 +74,10 @@ func (s *Service) CreateSite(ctx context.Context, who Caller, in Input[cms.NewSi
 		if err := tx.CreateSite(ctx, site); err != nil {
 			return err
 		}
-		return tx.CreateLocale(ctx, site.DefaultLocale)
+		if err := tx.CreateLocale(ctx, site.DefaultLocale); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, who.actor(), wroteSite(site.ID, nil, site))
 	})
 	return site, err
 }
@@ -102,7 +105,10 @@ func (s *Service) UpdateSite(ctx context.Context, who Caller, id cms.ID, in Inpu
 			return nil
 		}
 		after.UpdatedAt = s.now()
-		return tx.UpdateSite(ctx, after)
+		if err := tx.UpdateSite(ctx, after); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, who.actor(), wroteSite(id, before, after))
 	})
 	return after, err
 }
@@ -218,8 +224,12 @@ func (s *Service) DeleteSite(ctx context.Context, who Caller, id cms.ID, match M
 		if err := match.check(site); err != nil {
 			return err
 		}
+		before := site
 		site.DeletedAt = new(s.now())
-		return tx.UpdateSite(ctx, site)
+		if err := tx.UpdateSite(ctx, site); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, who.actor(), wroteSite(id, before, nil))
 	})
 }
 
@@ -239,7 +249,10 @@ func (s *Service) RestoreSite(ctx context.Context, who Caller, id cms.ID) (cms.S
 		}
 		site.DeletedAt = nil
 		site.UpdatedAt = s.now()
-		return tx.UpdateSite(ctx, site)
+		if err := tx.UpdateSite(ctx, site); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, who.actor(), wroteSite(id, nil, site))
 	})
 	return site, err
 }
@@ -256,9 +269,13 @@ func (s *Service) RotateSiteKey(ctx context.Context, who Caller, id cms.ID, in I
 		if err != nil {
 			return err
 		}
+		before := site
 		site.PublicAPIKey = cms.NewSiteKey()
 		site.UpdatedAt = s.now()
-		return tx.RotateSiteKey(ctx, site, rotate.Ends(site.UpdatedAt))
+		if err := tx.RotateSiteKey(ctx, site, rotate.Ends(site.UpdatedAt)); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, who.actor(), wroteSite(id, before, site))
 	})
 	return site, err
 }
@@ -311,7 +328,10 @@ func (s *Service) DuplicateSite(ctx context.Context, who Caller, id cms.ID, in I
 		if err := tx.CopySite(ctx, site.ID, twin.ID, localeIDs, now); err != nil {
 			return err
 		}
-		return firstPublish(ctx, tx, who, twin.ID, now)
+		if err := firstPublish(ctx, tx, who, twin.ID, now); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, who.actor(), wroteSite(twin.ID, nil, twin))
 	})
 	return twin, err
 }
@@ -339,8 +359,13 @@ func (s *Service) PurgeSites(ctx context.Context, retention time.Duration) (int,
 	for {
 		n := 0
 		err := s.inTx(ctx, func(tx cms.Tx) error {
-			var err error
-			n, err = tx.PurgeSites(ctx, s.now().Add(-retention), purgeChunk)
+			sites, err := tx.PurgeSites(ctx, s.now().Add(-retention), purgeChunk)
+			n = len(sites)
+			for _, site := range sites {
+				if err := s.record(ctx, tx, unasked(site.WorkspaceID, "purgeSite"), wroteSite(site.ID, site, nil)); err != nil {
+					return err
+				}
+			}
 			return err
 		})
 		total += n

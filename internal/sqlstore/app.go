@@ -9,18 +9,22 @@ import (
 )
 
 const appColumns = `a.id, a.workspace_id, a.name, a.description, a.key_hint, a.scopes, a.site_ids,
-	a.created_at, a.last_used_at, a.expires_at, a.deleted_at`
+	a.created_at, a.last_used_at, a.expires_at, a.deleted_at, a.rate`
 
 func scanApp(r row) (cms.App, error) {
 	var (
 		a       cms.App
 		scopes  string
 		siteIDs *string
+		rate    *string
 	)
 	err := r.Scan(&a.ID, &a.WorkspaceID, &a.Name, &a.Description, &a.KeyHint, &scopes, &siteIDs,
-		scanTime(&a.CreatedAt), scanNullTime(&a.LastUsedAt), scanNullTime(&a.ExpiresAt), scanNullTime(&a.DeletedAt))
+		scanTime(&a.CreatedAt), scanNullTime(&a.LastUsedAt), scanNullTime(&a.ExpiresAt), scanNullTime(&a.DeletedAt), &rate)
 	if err != nil {
 		return a, err
+	}
+	if rate != nil {
+		a.Rate = *rate
 	}
 	for scope := range strings.SplitSeq(scopes, ",") {
 		a.Scopes = append(a.Scopes, cms.Scope(scope))
@@ -35,6 +39,13 @@ func appScopes(a cms.App) string {
 		list[i] = string(s)
 	}
 	return strings.Join(list, ",")
+}
+
+func appRate(a cms.App) *string {
+	if a.Rate == "" {
+		return nil
+	}
+	return &a.Rate
 }
 
 func (q queries) App(ctx context.Context, workspaceID, id cms.ID) (cms.App, error) {
@@ -71,9 +82,9 @@ func (q queries) Apps(ctx context.Context, workspaceID cms.ID, list cms.ListQuer
 
 func (q queries) CreateApp(ctx context.Context, a cms.App, key cms.KeyHash) error {
 	err := q.run(ctx, `insert into app (id, workspace_id, name, description, key_hint, scopes, site_ids,
-		created_at, last_used_at, expires_at, deleted_at) values (`+marks(11)+`)`,
+		created_at, last_used_at, expires_at, deleted_at, rate) values (`+marks(12)+`)`,
 		a.ID, a.WorkspaceID, a.Name, a.Description, a.KeyHint, appScopes(a), joinIDs(a.SiteIDs),
-		a.CreatedAt, a.LastUsedAt, a.ExpiresAt, a.DeletedAt)
+		a.CreatedAt, a.LastUsedAt, a.ExpiresAt, a.DeletedAt, appRate(a))
 	if err != nil {
 		return err
 	}
@@ -86,8 +97,8 @@ func (q queries) addAppKey(ctx context.Context, a cms.App, key cms.KeyHash) erro
 
 func (q queries) UpdateApp(ctx context.Context, a cms.App) error {
 	return q.run(ctx, `update app set name = ?, description = ?, key_hint = ?, scopes = ?, site_ids = ?, expires_at = ?,
-		deleted_at = ? where workspace_id = ? and id = ?`,
-		a.Name, a.Description, a.KeyHint, appScopes(a), joinIDs(a.SiteIDs), a.ExpiresAt, a.DeletedAt, a.WorkspaceID, a.ID)
+		deleted_at = ?, rate = ? where workspace_id = ? and id = ?`,
+		a.Name, a.Description, a.KeyHint, appScopes(a), joinIDs(a.SiteIDs), a.ExpiresAt, a.DeletedAt, appRate(a), a.WorkspaceID, a.ID)
 }
 
 func (q queries) RotateAppKey(ctx context.Context, a cms.App, key cms.KeyHash, oldEnd time.Time) error {

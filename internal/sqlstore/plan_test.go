@@ -303,8 +303,8 @@ func useEverything(t *testing.T, q queries, site cms.Site) {
 	do(t, q.CreateLocale(ctx, twinLocale))
 	do(t, q.CopySite(ctx, site.ID, twin.ID, map[cms.ID]cms.ID{site.DefaultLocaleID: twinLocale.ID}, time.Now()))
 	do(t, q.UpdateSite(ctx, purged))
-	if n, err := q.PurgeSites(ctx, time.Now(), 10); n != 1 || err != nil {
-		t.Fatal(n, err)
+	if sites, err := q.PurgeSites(ctx, time.Now(), 10); len(sites) != 1 || err != nil {
+		t.Fatal(sites, err)
 	}
 }
 
@@ -332,11 +332,35 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 		func() error { _, err := q.PagePaths(ctx, site.ID, cms.Draft, ids); return err },
 		func() error { _, err := q.LocalizedPages(ctx, site.ID, cms.Draft, locale.ID, 10); return err },
 		func() error { _, err := q.Routes(ctx, site.ID, list); return err },
+		func() error { return useAudit(ctx, q, site, app, page) },
 		func() error { _, err := q.Claims(ctx, site.ID, cms.Draft, []string{"/page", "/x"}); return err },
 	} {
 		do(t, call())
 	}
 	useLists(t, q, cms.PageQuery{SiteID: site.ID, IncludeOffline: true}, locale.ID)
+}
+
+// useAudit reads the audit trail by every filter, and writes to it.
+func useAudit(ctx context.Context, q queries, site cms.Site, app cms.App, page cms.Page) error {
+	all := cms.AuditQuery{WorkspaceID: site.WorkspaceID, ListQuery: cms.ListQuery{Limit: 20, After: cms.NewID()}}
+	bySite, byResource, byApp, bySites, byResourceInSites := all, all, all, all, all
+	bySite.SiteID, byResource.ResourceID, byApp.AppID = site.ID, page.ID, app.ID
+	bySites.Sites = []cms.ID{site.ID, cms.NewID()}
+	byResourceInSites.ResourceID, byResourceInSites.Sites = page.ID, bySites.Sites
+	for _, ask := range []cms.AuditQuery{all, bySite, byResource, byApp, bySites, byResourceInSites} {
+		if _, err := q.Audit(ctx, ask); err != nil {
+			return err
+		}
+	}
+	entry := cms.AuditEntry{ID: cms.NewID(), WorkspaceID: site.WorkspaceID}
+	if err := q.Record(ctx, entry); err != nil {
+		return err
+	}
+	if _, err := q.AuditEntry(ctx, entry.WorkspaceID, entry.ID); err != nil {
+		return err
+	}
+	_, err := q.PurgeAudit(ctx, site.WorkspaceID, time.Unix(0, 0), 10)
+	return err
 }
 
 // useLists reads page lists in every form: with and without a locale, a cursor

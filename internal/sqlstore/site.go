@@ -117,20 +117,20 @@ func (q queries) RotateSiteKey(ctx context.Context, s cms.Site, oldEnd time.Time
 	return q.addSiteKey(ctx, s)
 }
 
-func (q queries) PurgeSites(ctx context.Context, before time.Time, limit int) (int, error) {
-	ids, err := all(ctx, q, scanID, `select id from site where deleted_at < ? order by deleted_at limit ?`, before, limit)
+func (q queries) PurgeSites(ctx context.Context, before time.Time, limit int) ([]cms.Site, error) {
+	sites, err := all(ctx, q, scanSite, siteSelect+` where s.deleted_at < ? order by s.deleted_at limit ?`, before, limit)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	for _, id := range ids {
+	for _, site := range sites {
 		for _, table := range []string{"page", "page_past", "publish", "pathname", "route", "locale", "copy_id", "directory", "site_key"} {
-			if err := q.run(ctx, `delete from `+table+` where site_id = ?`, id); err != nil {
-				return 0, err
+			if err := q.run(ctx, `delete from `+table+` where site_id = ?`, site.ID); err != nil {
+				return nil, err
 			}
 		}
-		if err := q.run(ctx, `delete from site where id = ?`, id); err != nil {
-			return 0, err
+		if err := q.run(ctx, `delete from site where id = ?`, site.ID); err != nil {
+			return nil, err
 		}
 	}
-	return len(ids), nil
+	return sites, nil
 }

@@ -41,7 +41,7 @@ func newOffice(t *testing.T, store cms.Store) office {
 	site := aSite(t, store)
 	app := newApp(site.WorkspaceID)
 	createApp(t, store, app)
-	return office{service.New(store, time.Now), service.Caller{App: &app}, site}
+	return office{service.New(store, time.Now, func(any) []byte { return []byte("{}") }), service.Caller{App: &app}, site}
 }
 
 func (o office) create(t *testing.T, pathname string) (cms.ID, error) {

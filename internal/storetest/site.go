@@ -232,8 +232,8 @@ func purge(t *testing.T, store cms.Store, before time.Time, limit int) int {
 	t.Helper()
 	n := 0
 	write(t, store, func(tx cms.Tx) error {
-		var err error
-		n, err = tx.PurgeSites(t.Context(), before, limit)
+		sites, err := tx.PurgeSites(t.Context(), before, limit)
+		n = len(sites)
 		return err
 	})
 	return n

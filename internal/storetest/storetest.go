@@ -98,6 +98,11 @@ var suite = []struct {
 	{"idempotency/answers are kept and forgotten", keptAnswers},
 	{"idempotency/a request is answered by one at a time", lockedRequest},
 
+	{"audit/kept as given", auditKept},
+	{"audit/newest first, by every filter", auditList},
+	{"audit/in a time", auditTimes},
+	{"audit/purged, the oldest first", auditPurged},
+
 	{"tx/all or nothing", txRollback},
 	{"tx/a panic leaves nothing behind", txPanic},
 	{"tx/reads what it wrote", txReadsOwnWrites},

@@ -1,0 +1,82 @@
+package cms
+
+import (
+	"encoding/binary"
+	"time"
+)
+
+// AuditEntry is the record of one write, stored in the write's transaction.
+type AuditEntry struct {
+	ID          ID // a UUIDv7: the order of ids is the order of writes
+	WorkspaceID ID
+	AppID       ID     // NoID: the operator, or the service by itself
+	RequestID   string // "": no request
+	Operation   string
+	Kind        Kind
+	ResourceID  ID
+	SiteID      ID     // NoID: of no site
+	Before      []byte // JSON, without secrets; nil: there was nothing
+	After       []byte // nil: nothing is left
+}
+
+// At is when the write happened.
+func (e AuditEntry) At() time.Time {
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(e.ID[:8]) >> 16)).UTC()
+}
+
+// AuditQuery asks for one page of a workspace's audit trail, newest first.
+// NoID and nil leave a filter out.
+type AuditQuery struct {
+	ListQuery
+	WorkspaceID ID
+	SiteID      ID
+	ResourceID  ID
+	AppID       ID
+	Sites       []ID // only entries of these sites
+	Since       *time.Time
+	Until       *time.Time // exclusive
+}
+
+// Admits tells whether an entry is one that the query lists, on any page.
+func (q AuditQuery) Admits(e AuditEntry) bool {
+	from, to := q.Range()
+	ofSites := q.Sites == nil
+	for _, id := range q.Sites {
+		ofSites = ofSites || id == e.SiteID
+	}
+	return e.WorkspaceID == q.WorkspaceID && ofSites &&
+		(q.SiteID == NoID || q.SiteID == e.SiteID) &&
+		(q.ResourceID == NoID || q.ResourceID == e.ResourceID) &&
+		(q.AppID == NoID || q.AppID == e.AppID) &&
+		CompareIDs(e.ID, from) >= 0 && CompareIDs(e.ID, to) < 0
+}
+
+// Range is the time that the query asks for, as ids: from the first to the
+// second, which is not in it.
+func (q AuditQuery) Range() (from, to ID) {
+	from, to = NoID, lastID
+	if q.Since != nil {
+		from = firstIDAt(*q.Since)
+	}
+	if q.Until != nil {
+		to = firstIDAt(*q.Until)
+	}
+	return from, to
+}
+
+// AuditBefore is the id that every entry before a time is below.
+func AuditBefore(t time.Time) ID { return firstIDAt(t) }
+
+// maxIDTime is the last millisecond that a UUIDv7 can tell.
+const maxIDTime = 1<<48 - 1
+
+// firstIDAt is the least id that can be made at or after a time.
+func firstIDAt(t time.Time) ID {
+	ms := t.UnixMilli()
+	if time.UnixMilli(ms).Before(t) {
+		ms++
+	}
+	var id ID
+	binary.BigEndian.PutUint64(id[:8], uint64(min(max(ms, 0), maxIDTime))<<16)
+	return id
+}

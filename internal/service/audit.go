@@ -1,0 +1,155 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"galley/internal/cms"
+)
+
+// Request is what the audit trail tells about the request of a write.
+type Request struct {
+	ID        string
+	Operation string
+}
+
+// actor is who writes: a caller, the operator, or the service by itself.
+type actor struct {
+	workspaceID cms.ID
+	appID       cms.ID
+	Request
+}
+
+func (c Caller) actor() actor { return actor{c.WorkspaceID(), c.ID(), c.Request} }
+
+// unasked is the actor of a write that no request asks for.
+func unasked(workspaceID cms.ID, operation string) actor {
+	return actor{workspaceID: workspaceID, Request: Request{Operation: operation}}
+}
+
+// written is what a write did to a resource. Before and after are the resource
+// as readers see it, nil where there is none.
+type written struct {
+	kind          cms.Kind
+	id            cms.ID
+	siteID        cms.ID
+	before, after any
+}
+
+// record notes writes in the audit trail, in their transaction.
+func (s *Service) record(ctx context.Context, tx cms.Tx, by actor, writes ...written) error {
+	entries := make([]cms.AuditEntry, len(writes))
+	for i, w := range writes {
+		entries[i] = cms.AuditEntry{
+			ID: cms.NewID(), WorkspaceID: by.workspaceID, AppID: by.appID, RequestID: by.ID, Operation: by.Operation,
+			Kind: w.kind, ResourceID: w.id, SiteID: w.siteID, Before: s.picture(w.before), After: s.picture(w.after),
+		}
+	}
+	return tx.Record(ctx, entries...)
+}
+
+func (s *Service) picture(resource any) []byte {
+	if resource == nil {
+		return nil
+	}
+	return s.depict(resource)
+}
+
+func wroteSite(id cms.ID, before, after any) written {
+	return written{cms.KindSite, id, id, before, after}
+}
+
+func wroteApp(id cms.ID, before, after any) written {
+	return written{cms.KindApp, id, cms.NoID, before, after}
+}
+
+// changedApp is a change of an app, which may be its end.
+func changedApp(before, after cms.App) written {
+	if after.DeletedAt != nil {
+		return wroteApp(after.ID, before, nil)
+	}
+	return wroteApp(after.ID, before, after)
+}
+
+func wroteLocale(l cms.Locale, before, after any) written {
+	return written{cms.KindLocale, l.ID, l.SiteID, before, after}
+}
+
+func wrotePage(p cms.Page, before, after any) written {
+	return written{cms.KindPage, p.ID, p.SiteID, before, after}
+}
+
+func wroteRoute(r cms.Route, before, after any) written {
+	return written{cms.KindRoute, r.ID, r.SiteID, before, after}
+}
+
+func wrotePublish(p cms.Publish, before, after any) written {
+	return written{cms.KindPublish, p.ID, p.SiteID, before, after}
+}
+
+// Audit lists the audit trail of the caller's workspace, newest first. An app
+// restricted to sites sees what happened in those.
+func (s *Service) Audit(ctx context.Context, who Caller, q cms.AuditQuery) (cms.List[cms.AuditEntry], error) {
+	q.WorkspaceID, q.Sites = who.WorkspaceID(), who.App.SiteIDs
+	var list cms.List[cms.AuditEntry]
+	err := s.store.View(ctx, func(r cms.Reader) error {
+		if q.SiteID != cms.NoID {
+			if _, err := who.site(ctx, r, q.SiteID); err != nil {
+				return err
+			}
+		}
+		if q.AppID != cms.NoID {
+			if err := who.everApp(ctx, r, q.AppID); err != nil {
+				return err
+			}
+		}
+		if q.After != cms.NoID {
+			cursor, err := r.AuditEntry(ctx, q.WorkspaceID, q.After)
+			if err != nil {
+				return cursorError(err)
+			}
+			if !q.Admits(cursor) {
+				return cms.ErrCursor
+			}
+		}
+		entries, err := r.Audit(ctx, q)
+		list = cms.CutList(entries, q.Limit)
+		return err
+	})
+	return list, err
+}
+
+// everApp checks the right to an app that exists or did: what a revoked app
+// has done stays to be seen.
+func (c Caller) everApp(ctx context.Context, r cms.Reader, id cms.ID) error {
+	app, err := r.AppOf(ctx, id)
+	if err == nil && app.WorkspaceID != c.WorkspaceID() {
+		err = errForeignApp
+	}
+	return err
+}
+
+// auditChunk is how many entries one transaction removes.
+const auditChunk = 1000
+
+// PurgeAudit removes for good the entries that are older than the retention.
+func (s *Service) PurgeAudit(ctx context.Context, retention time.Duration) error {
+	workspaces, err := s.store.Workspaces(ctx)
+	if err != nil {
+		return err
+	}
+	before := s.now().Add(-retention)
+	for _, w := range workspaces {
+		for n := auditChunk; n == auditChunk; {
+			err := s.store.InTx(ctx, func(tx cms.Tx) error {
+				var err error
+				n, err = tx.PurgeAudit(ctx, w.ID, before, auditChunk)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

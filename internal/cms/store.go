@@ -27,8 +27,23 @@ type Store interface {
 	// this program needs.
 	Ping(ctx context.Context) error
 
+	// Watch tells a watcher, until the context ends, what others change in
+	// the store.
+	Watch(ctx context.Context, w Watcher)
+
 	// Close gives up every connection.
 	Close() error
+}
+
+// Watcher is told what others change in a store: other nodes, or the operator
+// at the command line.
+type Watcher interface {
+	// Changed names the sites and apps that were changed; nothing named means
+	// that anything may have been.
+	Changed(ids ...ID)
+	// Deaf tells whether changes may go unheard from now on. What happened
+	// meanwhile is never told.
+	Deaf(deaf bool)
 }
 
 // Reader reads.
@@ -40,14 +55,16 @@ type Reader interface {
 	App(ctx context.Context, workspaceID, id ID) (App, error)
 	// AppOf finds an app of any workspace.
 	AppOf(ctx context.Context, id ID) (App, error)
-	// AppByKey finds the app of a key that works at the given time.
-	AppByKey(ctx context.Context, hash KeyHash, now time.Time) (App, error)
+	// AppByKey finds the app of a key that works at the given time, and when
+	// the key stops working, if it does.
+	AppByKey(ctx context.Context, hash KeyHash, now time.Time) (App, *time.Time, error)
 	// Apps lists up to q.Limit+1 apps after the cursor, by id.
 	Apps(ctx context.Context, workspaceID ID, q ListQuery) ([]App, error)
 
 	Site(ctx context.Context, id ID) (Site, error)
-	// SiteByKey finds the site of a public key that works at the given time.
-	SiteByKey(ctx context.Context, key ID, now time.Time) (Site, error)
+	// SiteByKey finds the site of a public key that works at the given time,
+	// and when the key stops working, if it does.
+	SiteByKey(ctx context.Context, key ID, now time.Time) (Site, *time.Time, error)
 	// Sites lists up to q.Limit+1 sites after the cursor, by id; only those
 	// named unless only is nil.
 	Sites(ctx context.Context, workspaceID ID, only []ID, q ListQuery) ([]Site, error)
@@ -193,8 +210,9 @@ type Tx interface {
 	// ReleaseLivePathnames gives up what pages hold in the live version.
 	ReleaseLivePathnames(ctx context.Context, siteID ID, ids []ID) error
 	// PurgeHistory removes for good the publishes before the last one of each
-	// site that went live before the given time, and what only they show.
-	PurgeHistory(ctx context.Context, before time.Time) error
+	// site that went live before the given time, and what only they show. It
+	// returns the sites.
+	PurgeHistory(ctx context.Context, before time.Time) ([]ID, error)
 	// PastPages are up to limit states that pages had in the live version, of
 	// those that a locale overrides something of.
 	PastPages(ctx context.Context, siteID, localeID ID, limit int) ([]Page, error)
@@ -220,6 +238,10 @@ type Tx interface {
 	// PurgeAudit removes for good up to limit entries of a workspace from
 	// before the given time, the oldest first, and tells how many there were.
 	PurgeAudit(ctx context.Context, workspaceID ID, before time.Time, limit int) (int, error)
+
+	// Announce tells other nodes, soon after the transaction is committed,
+	// which sites and apps it changed.
+	Announce(ctx context.Context, ids []ID) error
 
 	// ReleasePathnames gives claims up.
 	ReleasePathnames(ctx context.Context, siteID ID, claims []Claim) error

@@ -22,6 +22,15 @@ type answer struct {
 	raw      []byte // or one that is encoded already
 	location string
 	secret   bool // the body has a key: nobody may store it
+
+	site    cms.ID // the site that a read is about, which it follows from alone
+	giveOut func() // to be called each time that the answer is given out
+}
+
+// of says that a read follows from a site alone.
+func (ans answer) of(site cms.ID) answer {
+	ans.site = site
+	return ans
 }
 
 func ok(body any) answer { return answer{status: http.StatusOK, body: body} }

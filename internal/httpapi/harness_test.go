@@ -74,7 +74,18 @@ func newSystem(t *testing.T, store *sqlstore.Store, err error, options ...func(*
 	}
 	server := httptest.NewServer(httpapi.New(o))
 	t.Cleanup(server.Close)
+	watch(t, svc)
 	return &system{store, svc, server.URL, string(first.Key), first.App}
+}
+
+// watch lets a service know what others change, as a running server does, so
+// that it keeps what it may in memory.
+func watch(t *testing.T, svc *service.Service) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	watching.Go(func() { svc.Watch(ctx) })
+	t.Cleanup(func() { stop(); watching.Wait() })
 }
 
 // reply is an answer that has been held against the interface document.

@@ -132,7 +132,12 @@ func (a *API) listPagesOf(r *request, siteID cms.ID) (answer, error) {
 		Locale:  q.locale,
 		After:   q.list.After,
 	})
-	return ok(newList(list, newPage)), err
+	ans := ok(newList(list.List, newPage))
+	ans.giveOut = list.GiveOut
+	if list.Pure {
+		ans.site = siteID
+	}
+	return ans, err
 }
 
 func (a *API) createPage(r *request) (answer, error) {
@@ -146,7 +151,7 @@ func (a *API) getPage(r *request) (answer, error) {
 		return answer{}, err
 	}
 	p, err := a.svc.Page(r.Context(), r.who, service.ReadPage{Ref: ref, Version: r.query.version, Locale: r.query.locale})
-	return ok(newPage(p)), err
+	return ok(newPage(p)).of(p.SiteID), err
 }
 
 func (a *API) updatePage(r *request) (answer, error) {

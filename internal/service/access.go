@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	"galley/internal/cms"
 )
@@ -34,25 +36,82 @@ func (c Caller) WorkspaceID() cms.ID {
 // the answer is the same; a key that can't be one costs no look into the
 // store.
 func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) {
-	if appKey, ok := cms.ParseAppKey(key); ok {
-		app, err := s.store.AppByKey(ctx, appKey.Hash(), s.now())
-		if err != nil {
-			return Caller{}, unauthorized(err)
+	now := s.now()
+	hash := cms.AppKey(key).Hash() // of whatever was sent: nobody keeps keys in memory
+	known, ok := s.callers.find(hash, now)
+	if !ok || !s.changes.unchanged(known.moment, known.ID()) {
+		var err error
+		if known, err = s.lookUpKey(ctx, key, now); err != nil {
+			return Caller{}, err
 		}
-		s.usage.note(app, s.now())
-		return Caller{App: &app}, nil
+		s.callers.keep(hash, known)
 	}
-	if siteKey, ok := cms.ParseSiteKey(key); ok {
-		site, err := s.store.SiteByKey(ctx, siteKey, s.now())
+	if known.App != nil {
+		s.usage.note(*known.App, now)
+	}
+	return known.Caller, nil
+}
+
+func (s *Service) lookUpKey(ctx context.Context, key string, now time.Time) (knownCaller, error) {
+	known := knownCaller{moment: s.changes.moment(), until: now.Add(callerTTL)}
+	var end *time.Time
+	if appKey, ok := cms.ParseAppKey(key); ok {
+		app, ends, err := s.store.AppByKey(ctx, appKey.Hash(), now)
 		if err != nil {
-			return Caller{}, unauthorized(err)
+			return known, unauthorized(err)
+		}
+		known.App, end = &app, ends
+	} else if siteKey, ok := cms.ParseSiteKey(key); ok {
+		site, ends, err := s.store.SiteByKey(ctx, siteKey, now)
+		if err != nil {
+			return known, unauthorized(err)
 		}
 		if site.DeletedAt != nil {
-			return Caller{}, cms.ErrUnauthorized
+			return known, cms.ErrUnauthorized
 		}
-		return Caller{Site: &site}, nil
+		known.Site, end = &site, ends
+	} else {
+		return known, cms.ErrUnauthorized
 	}
-	return Caller{}, cms.ErrUnauthorized
+	if end != nil && end.Before(known.until) {
+		known.until = *end
+	}
+	return known, nil
+}
+
+// callerTTL bounds how long a key is taken for good without a look into the
+// store, should word of its end be lost.
+const callerTTL = time.Second
+
+// callers remembers whose keys are whose, by the keys' hashes.
+type callers struct {
+	mu    sync.RWMutex
+	known map[cms.KeyHash]knownCaller
+}
+
+type knownCaller struct {
+	Caller
+	moment int64     // when it was read
+	until  time.Time // looked up anew from then on
+}
+
+// maxCallers bounds what is remembered.
+const maxCallers = 20_000
+
+func (c *callers) find(hash cms.KeyHash, now time.Time) (knownCaller, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	known, ok := c.known[hash]
+	return known, ok && now.Before(known.until)
+}
+
+func (c *callers) keep(hash cms.KeyHash, known knownCaller) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || len(c.known) >= maxCallers {
+		c.known = map[cms.KeyHash]knownCaller{}
+	}
+	c.known[hash] = known
 }
 
 func unauthorized(err error) error {

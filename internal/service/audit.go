@@ -141,7 +141,7 @@ func (s *Service) PurgeAudit(ctx context.Context, retention time.Duration) error
 	before := s.now().Add(-retention)
 	for _, w := range workspaces {
 		for n := auditChunk; n == auditChunk; {
-			err := s.store.InTx(ctx, func(tx cms.Tx) error {
+			err := s.write(ctx, func(tx cms.Tx) error {
 				var err error
 				n, err = tx.PurgeAudit(ctx, w.ID, before, auditChunk)
 				return err

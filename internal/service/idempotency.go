@@ -37,7 +37,7 @@ func (s *Service) Do(ctx context.Context, who Caller, once Once, run func(contex
 	}
 	defer release()
 	var answered Answered
-	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+	err := s.write(ctx, func(tx cms.Tx) error {
 		if taken, err := tx.LockRequest(ctx, who.ID(), once.Key); err != nil || !taken {
 			if err == nil {
 				err = errUnderWay
@@ -68,7 +68,7 @@ func (s *Service) Do(ctx context.Context, who Caller, once Once, run func(contex
 
 // ForgetAnswers drops the answers that are no longer repeated.
 func (s *Service) ForgetAnswers(ctx context.Context) error {
-	return s.store.InTx(ctx, func(tx cms.Tx) error { return tx.ForgetAnswers(ctx, s.now().Add(-cms.KeptFor)) })
+	return s.write(ctx, func(tx cms.Tx) error { return tx.ForgetAnswers(ctx, s.now().Add(-cms.KeptFor)) })
 }
 
 type txKey struct{}
@@ -79,7 +79,7 @@ func (s *Service) inTx(ctx context.Context, write func(cms.Tx) error) error {
 	if tx, ok := ctx.Value(txKey{}).(cms.Tx); ok {
 		return write(tx)
 	}
-	return s.store.InTx(ctx, write)
+	return s.write(ctx, write)
 }
 
 // requestName names a request as its sender does.

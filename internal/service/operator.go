@@ -36,7 +36,7 @@ func (s *Service) FirstStart(ctx context.Context, b Bootstrap) (*NewApp, error) 
 		b.WorkspaceID = cms.NewID()
 	}
 	var made *NewApp
-	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+	err := s.write(ctx, func(tx cms.Tx) error {
 		made = nil
 		empty, err := tx.Install(ctx, s.now())
 		if err != nil || !empty {
@@ -96,7 +96,7 @@ func (s *Service) CreateOperatorApp(ctx context.Context, want OperatorApp) (NewA
 		return NewApp{}, err
 	}
 	made := NewApp{Key: cms.NewAppKey()}
-	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+	err := s.write(ctx, func(tx cms.Tx) error {
 		workspaceID, err := s.operatorWorkspace(ctx, tx, want)
 		if err != nil {
 			return err
@@ -181,7 +181,7 @@ func (s *Service) SetAppRate(ctx context.Context, id cms.ID, rate string) (cms.A
 
 func (s *Service) changeUnasked(ctx context.Context, id cms.ID, operation string, change func(*cms.App)) (cms.App, error) {
 	var app cms.App
-	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+	err := s.write(ctx, func(tx cms.Tx) error {
 		found, err := tx.AppOf(ctx, id)
 		if err != nil {
 			return err

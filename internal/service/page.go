@@ -156,10 +156,22 @@ type ReadPages struct {
 	After   cms.ID
 }
 
+// PageList is one page of a page list.
+type PageList struct {
+	cms.List[PageView]
+	// Pure tells that the list depends on the site alone, and not on what the
+	// caller was shown before.
+	Pure bool
+	// GiveOut remembers where the list ends, for the walk to go on from there.
+	// It is to be called each time that the list is given out.
+	GiveOut func()
+}
+
 // Pages lists the pages of a site.
-func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (cms.List[PageView], error) {
+func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (PageList, error) {
 	q := ask.Query
-	var list cms.List[PageView]
+	list := PageList{Pure: true, GiveOut: func() {}}
+	moment := s.changes.moment()
 	err := s.store.View(ctx, func(r cms.Reader) error {
 		site, err := who.site(ctx, r, q.SiteID)
 		if err != nil {
@@ -176,7 +188,7 @@ func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (cms.Lis
 			return err
 		}
 		q.LocaleID = spoken.localeID
-		if q.After, err = s.pagePosition(ctx, r, who, q, ask.After); err != nil {
+		if q.After, list.Pure, err = s.pagePosition(ctx, r, who, q, ask.After); err != nil {
 			return err
 		}
 		rows, err := r.Pages(ctx, q)
@@ -192,38 +204,39 @@ func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (cms.Lis
 		if err != nil {
 			return err
 		}
-		list = cms.List[PageView]{Items: make([]PageView, len(cut.Items)), HasMore: cut.HasMore}
+		list.List = cms.List[PageView]{Items: make([]PageView, len(cut.Items)), HasMore: cut.HasMore}
 		for i, row := range cut.Items {
 			list.Items[i] = spoken.viewRow(row, paths[row.ID])
 		}
 		return nil
 	})
 	if n := len(list.Items); err == nil && n > 0 {
-		s.positions.remember(who.ID(), q, list.Items[n-1].Position(q.Sort))
+		last := position{list.Items[n-1].Position(q.Sort), moment}
+		list.GiveOut = func() { s.positions.remember(who.ID(), q, last) }
 	}
 	return list, err
 }
 
-// pagePosition turns a cursor into a place in the list.
-func (s *Service) pagePosition(ctx context.Context, r cms.Reader, who Caller, q cms.PageQuery, after cms.ID) (*cms.PagePosition, error) {
+// pagePosition turns a cursor into a place in the list, and tells whether it is
+// where the item is now.
+func (s *Service) pagePosition(ctx context.Context, r cms.Reader, who Caller, q cms.PageQuery, after cms.ID) (at *cms.PagePosition, current bool, err error) {
 	if after == cms.NoID {
-		return nil, nil //nolint:nilnil // from the beginning
+		return nil, true, nil // from the beginning
 	}
-	if position, ok := s.positions.recall(who.ID(), q, after); ok {
-		return &position, nil
+	if known, ok := s.positions.recall(who.ID(), q, after); ok {
+		return &known.PagePosition, s.changes.unchanged(known.moment, q.SiteID), nil
 	}
 	page, err := r.Page(ctx, q.SiteID, q.Version, after)
 	if q.Version == cms.Live && cms.CodeOf(err) == cms.CodeNotFound {
 		page, err = r.LastLive(ctx, q.SiteID, after)
 	}
 	if cms.CodeOf(err) == cms.CodeNotFound {
-		return nil, cms.ErrCursor
+		return nil, false, cms.ErrCursor
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	position := page.In(q.LocaleID).Position(q.Sort)
-	return &position, nil
+	return new(page.In(q.LocaleID).Position(q.Sort)), true, nil
 }
 
 // CreatePage makes a page in the draft.

@@ -15,7 +15,13 @@ import (
 // now.
 type positions struct {
 	mu         sync.Mutex
-	young, old map[positionKey]cms.PagePosition
+	young, old map[positionKey]position
+}
+
+// position is a place in a list, and the moment at which it was read there.
+type position struct {
+	cms.PagePosition
+	moment int64
 }
 
 // positionKey is a list as one caller walks it.
@@ -29,27 +35,27 @@ type positionKey struct {
 const maxPositions = 20_000
 
 func newPositions() *positions {
-	return &positions{young: map[positionKey]cms.PagePosition{}}
+	return &positions{young: map[positionKey]position{}}
 }
 
-func (p *positions) remember(caller cms.ID, q cms.PageQuery, last cms.PagePosition) {
+func (p *positions) remember(caller cms.ID, q cms.PageQuery, last position) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.young) >= maxPositions {
-		p.young, p.old = map[positionKey]cms.PagePosition{}, p.young
+		p.young, p.old = map[positionKey]position{}, p.young
 	}
 	p.young[newPositionKey(caller, q, last.ID)] = last
 }
 
-func (p *positions) recall(caller cms.ID, q cms.PageQuery, after cms.ID) (cms.PagePosition, bool) {
+func (p *positions) recall(caller cms.ID, q cms.PageQuery, after cms.ID) (position, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := newPositionKey(caller, q, after)
-	position, ok := p.young[key]
+	known, ok := p.young[key]
 	if !ok {
-		position, ok = p.old[key]
+		known, ok = p.old[key]
 	}
-	return position, ok
+	return known, ok
 }
 
 func newPositionKey(caller cms.ID, q cms.PageQuery, after cms.ID) positionKey {

@@ -425,7 +425,7 @@ func (s *Service) CancelPublish(ctx context.Context, who Caller, id cms.ID, matc
 // dies. A publish that can't be, by a clash or its guard, is noted as failed.
 func (s *Service) RunDuePublish(ctx context.Context) (*cms.Publish, error) {
 	var due *cms.Publish
-	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+	err := s.write(ctx, func(tx cms.Tx) error {
 		due = nil
 		p, err := tx.TakeDuePublish(ctx, s.now())
 		if err != nil {
@@ -484,7 +484,7 @@ func scheduler(site cms.Site, p cms.Publish) actor {
 }
 
 func (s *Service) failPublish(ctx context.Context, p *cms.Publish, cause error) error {
-	return s.store.InTx(ctx, func(tx cms.Tx) error {
+	return s.write(ctx, func(tx cms.Tx) error {
 		now, err := tx.LockPublish(ctx, p.SiteID, p.ID)
 		if err != nil {
 			return err

@@ -191,5 +191,8 @@ func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID) (view 
 // PurgeHistory removes for good what is only seen by reading publishes older
 // than the retention.
 func (s *Service) PurgeHistory(ctx context.Context, retention time.Duration) error {
-	return s.store.InTx(ctx, func(tx cms.Tx) error { return tx.PurgeHistory(ctx, s.now().Add(-retention)) })
+	return s.write(ctx, func(tx cms.Tx) error {
+		_, err := tx.PurgeHistory(ctx, s.now().Add(-retention))
+		return err
+	})
 }

@@ -16,6 +16,8 @@ type Service struct {
 	store     cms.Store
 	clock     func() time.Time
 	depict    Depict
+	changes   changes
+	callers   callers
 	positions *positions
 	usage     usage
 	underWay  underWay

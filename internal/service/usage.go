@@ -43,7 +43,7 @@ func (s *Service) SaveUsage(ctx context.Context) error {
 	if len(used) == 0 {
 		return nil
 	}
-	return s.store.InTx(ctx, func(tx cms.Tx) error {
+	return s.write(ctx, func(tx cms.Tx) error {
 		for id, use := range used {
 			if err := tx.TouchApp(ctx, use.workspaceID, id, use.at); err != nil {
 				return err

@@ -66,12 +66,19 @@ func (q queries) AppOf(ctx context.Context, id cms.ID) (cms.App, error) {
 	return found(cms.KindApp, a, err)
 }
 
-func (q queries) AppByKey(ctx context.Context, hash cms.KeyHash, now time.Time) (cms.App, error) {
-	a, err := one(ctx, q, scanApp, `select `+appColumns+`
+func (q queries) AppByKey(ctx context.Context, hash cms.KeyHash, now time.Time) (cms.App, *time.Time, error) {
+	var end *time.Time
+	a, err := one(ctx, q, func(r row) (cms.App, error) {
+		return scanApp(withColumn(r, scanNullTime(&end)))
+	}, `select `+appColumns+`, k.expires_at
 		from app_key k join app a on a.workspace_id = k.workspace_id and a.id = k.app_id
 		where k.hash = ? and (k.expires_at is null or k.expires_at > ?)
 			and (a.expires_at is null or a.expires_at > ?) and a.deleted_at is null`, hash, now, now)
-	return found(cms.KindApp, a, err)
+	a, err = found(cms.KindApp, a, err)
+	if end == nil || (a.ExpiresAt != nil && a.ExpiresAt.Before(*end)) {
+		end = a.ExpiresAt
+	}
+	return a, end, err
 }
 
 func (q queries) Apps(ctx context.Context, workspaceID cms.ID, list cms.ListQuery) ([]cms.App, error) {

@@ -67,7 +67,7 @@ func TestEveryQueryUsesAnIndex(t *testing.T) {
 			}
 			defer func() { _ = tx.Rollback() }()
 			r := recorder{tx, map[string]statement{}}
-			useEverything(t, queries{r, s.dialect}, site)
+			useEverything(t, queries{conn: r, dialect: s.dialect}, site)
 			if len(r.sent) < 80 {
 				t.Errorf("only %d statements were seen", len(r.sent))
 			}
@@ -316,10 +316,10 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 		func() error { _, err := q.Workspaces(ctx); return err },
 		func() error { _, err := q.App(ctx, site.WorkspaceID, app.ID); return err },
 		func() error { _, err := q.AppOf(ctx, app.ID); return err },
-		func() error { _, err := q.AppByKey(ctx, cms.KeyHash{2}, time.Now()); return err },
+		func() error { _, _, err := q.AppByKey(ctx, cms.KeyHash{2}, time.Now()); return err },
 		func() error { _, err := q.Apps(ctx, site.WorkspaceID, list); return err },
 		func() error { _, err := q.Site(ctx, site.ID); return err },
-		func() error { _, err := q.SiteByKey(ctx, site.PublicAPIKey, time.Now()); return err },
+		func() error { _, _, err := q.SiteByKey(ctx, site.PublicAPIKey, time.Now()); return err },
 		func() error { _, err := q.Sites(ctx, site.WorkspaceID, nil, list); return err },
 		func() error {
 			_, err := q.Sites(ctx, site.WorkspaceID, []cms.ID{site.ID, cms.NewID()}, list)
@@ -407,7 +407,8 @@ func usePublishing(t *testing.T, q queries, site cms.Site, locale cms.Locale, pa
 	do(t, q.TakePathnames(ctx, site.ID, live.Claims(cms.Locales{locale})))
 	usePast(t, q, site, locale, publish, ids)
 	do(t, q.ReleaseLivePathnames(ctx, site.ID, ids))
-	do(t, q.PurgeHistory(ctx, time.Now().Add(time.Hour)))
+	_, err = q.PurgeHistory(ctx, time.Now().Add(time.Hour))
+	do(t, err)
 }
 
 func usePast(t *testing.T, q queries, site cms.Site, locale cms.Locale, publish cms.Publish, ids []cms.ID) {

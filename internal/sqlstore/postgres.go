@@ -58,7 +58,10 @@ func OpenPostgres(url string, observe Observe) (*Store, error) {
 	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(maxPostgresConns)
 	db.SetMaxIdleConns(maxPostgresConns)
-	return newStore(postgresDialect, db, db, observe), nil
+	s := newStore(postgresDialect, db, db, observe)
+	s.announcer = &announcer{db: db, node: cms.NewID().String()}
+	s.watch = watchPostgres(config, s.announcer)
+	return s, nil
 }
 
 func classifyPostgres(err error) failure {

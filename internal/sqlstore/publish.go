@@ -267,7 +267,7 @@ func (q queries) LastLive(ctx context.Context, siteID, id cms.ID) (cms.Page, err
 	return cms.PageFromRows(rows), nil
 }
 
-func (q queries) PurgeHistory(ctx context.Context, before time.Time) error {
+func (q queries) PurgeHistory(ctx context.Context, before time.Time) ([]cms.ID, error) {
 	type last struct {
 		site cms.ID
 		seq  int64
@@ -276,20 +276,22 @@ func (q queries) PurgeHistory(ctx context.Context, before time.Time) error {
 		return l, r.Scan(&l.site, &l.seq)
 	}, `select site_id, max(seq) from publish where seq > 0 and published_at < ? group by site_id`, before)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var sites []cms.ID
 	for _, l := range kept {
+		sites = append(sites, l.site)
 		for _, statement := range []string{
 			`delete from page_past where site_id = ? and until < ?`,
 			`delete from directory where id in (select id from publish where site_id = ? and seq > 0 and seq < ?)`,
 			`delete from publish where site_id = ? and seq > 0 and seq < ?`,
 		} {
 			if err := q.run(ctx, statement, l.site, l.seq); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	return nil
+	return sites, nil
 }
 
 // LookAround matters on PostgreSQL, which gathers statistics about a minute

@@ -37,6 +37,16 @@ func (s nullTimeScanner) Scan(src any) error {
 
 func scanNullTime(dst **time.Time) nullTimeScanner { return nullTimeScanner{dst} }
 
+// withColumn is a row with one column more than its scanner asks for.
+func withColumn(r row, last any) row { return longerRow{r, last} }
+
+type longerRow struct {
+	row
+	last any
+}
+
+func (r longerRow) Scan(dest ...any) error { return r.row.Scan(append(dest, r.last)...) }
+
 func scanID(r row) (cms.ID, error) {
 	var id cms.ID
 	err := r.Scan(&id)

@@ -73,19 +73,9 @@ func newSessions(db *sql.DB, n int, begin string) *sessions {
 // start takes a connection, waiting for one if need be, and begins a
 // transaction on it.
 func (p *sessions) start(ctx context.Context) (transaction, error) {
-	var s *session
-	select {
-	case s = <-p.free:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if s == nil {
-		conn, err := p.db.Conn(ctx)
-		if err != nil {
-			p.free <- nil
-			return nil, err
-		}
-		s = &session{conn, map[string]*sql.Stmt{}}
+	s, err := p.take(ctx)
+	if err != nil {
+		return nil, err
 	}
 	tx := &sessionTx{session: s, pool: p}
 	if _, err := s.ExecContext(ctx, p.begin); err != nil {
@@ -93,6 +83,39 @@ func (p *sessions) start(ctx context.Context) (transaction, error) {
 		return nil, err
 	}
 	return tx, nil
+}
+
+func (p *sessions) take(ctx context.Context) (*session, error) {
+	var s *session
+	select {
+	case s = <-p.free:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if s != nil {
+		return s, nil
+	}
+	conn, err := p.db.Conn(ctx)
+	if err != nil {
+		p.free <- nil
+		return nil, err
+	}
+	return &session{conn, map[string]*sql.Stmt{}}, nil
+}
+
+// dataVersion asks a connection for a number that changes whenever another
+// connection has written.
+func (p *sessions) dataVersion(ctx context.Context) (version int64, err error) {
+	s, err := p.take(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { p.free <- s }()
+	stmt, err := s.prepare(ctx, "pragma data_version")
+	if err != nil {
+		return 0, err
+	}
+	return version, stmt.QueryRowContext(ctx).Scan(&version)
 }
 
 // sessionTx is a transaction on a connection of the pool.

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"galley/internal/cms"
@@ -36,13 +37,14 @@ func (q queries) LockSite(ctx context.Context, id cms.ID, lock cms.Lock) (cms.Si
 	return q.Site(ctx, id)
 }
 
-func (q queries) SiteByKey(ctx context.Context, key cms.ID, now time.Time) (cms.Site, error) {
-	id, err := one(ctx, q, scanID, `select site_id from site_key
-		where site_key = ? and (expires_at is null or expires_at > ?)`, key, now)
-	if _, err := found(cms.KindSite, id, err); err != nil {
-		return cms.Site{}, err
-	}
-	return q.Site(ctx, id)
+func (q queries) SiteByKey(ctx context.Context, key cms.ID, now time.Time) (cms.Site, *time.Time, error) {
+	var end *time.Time
+	s, err := one(ctx, q, func(r row) (cms.Site, error) {
+		return scanSite(withColumn(r, scanNullTime(&end)))
+	}, strings.Replace(siteSelect, "\n\tfrom", ", k.expires_at from", 1)+` join site_key k on k.site_id = s.id
+		where k.site_key = ? and (k.expires_at is null or k.expires_at > ?)`, key, now)
+	s, err = found(cms.KindSite, s, err)
+	return s, end, err
 }
 
 func (q queries) Sites(ctx context.Context, workspaceID cms.ID, only []cms.ID, list cms.ListQuery) ([]cms.Site, error) {

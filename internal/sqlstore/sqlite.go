@@ -64,14 +64,17 @@ func OpenSQLite(dir string, observe Observe) (*Store, error) {
 	read.SetMaxIdleConns(2 * readers)
 	s := newStore(sqliteDialect, write, read, observe)
 	s.queries.conn = newPreparedDB(read)
-	s.beginTx = newSessions(write, 1, "begin immediate").start
+	writing := newSessions(write, 1, "begin immediate")
+	s.writer = newWriter(writing.start, s.queries.fail)
+	s.runTx = s.writer.run
+	s.watch = watchSQLite(writing)
 	s.beginView = newSessions(read, readers, "begin").start
 	return s, nil
 }
 
 func openSQLiteFile(file, txLock string, pragmas ...string) (*sql.DB, error) {
 	query := url.Values{"_txlock": {txLock}}
-	for _, pragma := range append([]string{"busy_timeout(10000)", "journal_mode(wal)", "foreign_keys(1)"}, pragmas...) {
+	for _, pragma := range append([]string{"busy_timeout(10000)", "journal_mode(wal)", "foreign_keys(1)", "temp_store(memory)"}, pragmas...) {
 		query.Add("_pragma", pragma)
 	}
 	return sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: url.PathEscape(file), RawQuery: query.Encode()}).String())

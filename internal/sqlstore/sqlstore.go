@@ -27,7 +27,10 @@ type Store struct {
 	dialect *dialect
 	observe Observe
 
-	beginTx   func(context.Context) (transaction, error)
+	runTx     func(context.Context, func(conn) error) error
+	watch     func(context.Context, cms.Watcher)
+	announcer *announcer // nil: there are no other nodes
+	writer    *writer    // nil: transactions do not wait for each other
 	beginView func(context.Context) (transaction, error)
 	provider  func() (*goose.Provider, error)
 }
@@ -45,8 +48,8 @@ func newStore(d *dialect, write, read *sql.DB, observe Observe) *Store {
 	if observe == nil {
 		observe = func(string, time.Duration) {}
 	}
-	s := &Store{queries: queries{read, d}, write: write, read: read, dialect: d, observe: observe}
-	s.beginTx = func(ctx context.Context) (transaction, error) { return write.BeginTx(ctx, nil) }
+	s := &Store{queries: queries{conn: read, dialect: d}, write: write, read: read, dialect: d, observe: observe}
+	s.runTx = s.runOwnTx
 	s.beginView = func(ctx context.Context) (transaction, error) { return read.BeginTx(ctx, d.view) }
 	s.provider = sync.OnceValues(s.newProvider)
 	return s
@@ -76,7 +79,7 @@ func (s *Store) View(ctx context.Context, read func(cms.Reader) error) error {
 		return s.queries.fail(ctx, err)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing to keep
-	return read(queries{tx, s.dialect})
+	return read(queries{conn: tx, dialect: s.dialect})
 }
 
 // maxTries bounds how often a transaction runs again after a deadlock or a
@@ -87,7 +90,19 @@ const maxTries = 10
 func (s *Store) InTx(ctx context.Context, write func(cms.Tx) error) error {
 	defer s.timed("tx")()
 	for try := 1; ; try++ {
-		err := s.tryTx(ctx, write)
+		var announced *announcement
+		err := s.runTx(ctx, func(c conn) error {
+			if s.announcer != nil {
+				announced = &announcement{by: s.announcer}
+			}
+			if err := write(queries{c, s.dialect, announced}); err != nil {
+				return err
+			}
+			return s.queries.fail(ctx, ctx.Err()) // nobody waits for it any more
+		})
+		if err == nil && announced != nil {
+			s.announcer.add(announced.ids)
+		}
 		if again := (*retryError)(nil); !errors.As(err, &again) {
 			return err
 		}
@@ -97,17 +112,15 @@ func (s *Store) InTx(ctx context.Context, write func(cms.Tx) error) error {
 	}
 }
 
-func (s *Store) tryTx(ctx context.Context, write func(cms.Tx) error) error {
-	tx, err := s.beginTx(ctx)
+// runOwnTx runs a callback in a transaction of its own.
+func (s *Store) runOwnTx(ctx context.Context, write func(conn) error) error {
+	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
 		return s.queries.fail(ctx, err)
 	}
 	defer func() { _ = tx.Rollback() }() // does nothing after a commit
-	if err := write(queries{tx, s.dialect}); err != nil {
+	if err := write(tx); err != nil {
 		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return s.queries.fail(ctx, err) // nobody waits for it
 	}
 	return s.queries.fail(ctx, tx.Commit())
 }
@@ -134,8 +147,9 @@ type conn interface {
 
 // queries runs the store's statements on a pool or in a transaction.
 type queries struct {
-	conn    conn
-	dialect *dialect
+	conn      conn
+	dialect   *dialect
+	announced *announcement // by this transaction; nil where there are no other nodes
 }
 
 var _ cms.Tx = queries{}

@@ -20,7 +20,7 @@ func appKept(t *testing.T, store cms.Store) {
 		hash := createApp(t, store, want)
 		same(t, name+": App", value(store.App(t.Context(), w, want.ID))(t), want)
 		same(t, name+": AppOf", value(store.AppOf(t.Context(), want.ID))(t), want)
-		same(t, name+": AppByKey", value(store.AppByKey(t.Context(), hash, at))(t), want)
+		same(t, name+": AppByKey", value(appByKey(t, store, hash, at))(t), want)
 		write(t, store, func(tx cms.Tx) error {
 			locked, err := tx.LockApp(t.Context(), w, want.ID)
 			same(t, name+": LockApp", locked, want)
@@ -40,7 +40,7 @@ func appAbsent(t *testing.T, store cms.Store) {
 	wantNotFound(t, "app of another workspace", cms.KindApp, err)
 	_, err = store.AppOf(t.Context(), cms.NewID())
 	wantNotFound(t, "unknown app of any workspace", cms.KindApp, err)
-	_, err = store.AppByKey(t.Context(), cms.NewAppKey().Hash(), at)
+	_, err = appByKey(t, store, cms.NewAppKey().Hash(), at)
 	wantNotFound(t, "unknown key", cms.KindApp, err)
 	err = store.InTx(t.Context(), func(tx cms.Tx) error {
 		_, err := tx.LockApp(t.Context(), other, app.ID)
@@ -57,7 +57,7 @@ func appDeletedFound(t *testing.T, store cms.Store) {
 
 	same(t, "App", value(store.App(t.Context(), app.WorkspaceID, app.ID))(t), app)
 	same(t, "AppOf", value(store.AppOf(t.Context(), app.ID))(t), app)
-	_, err := store.AppByKey(t.Context(), hash, at)
+	_, err := appByKey(t, store, hash, at)
 	wantNotFound(t, "key of a deleted app", cms.KindApp, err)
 }
 
@@ -69,7 +69,7 @@ func appKeyConflict(t *testing.T, store cms.Store) {
 	wantCode(t, "a key that is there", cms.CodeConflict, err)
 	_, err = store.App(t.Context(), w, second.ID)
 	wantNotFound(t, "the app that was refused", cms.KindApp, err)
-	same(t, "AppByKey", value(store.AppByKey(t.Context(), hash, at))(t), first)
+	same(t, "AppByKey", value(appByKey(t, store, hash, at))(t), first)
 }
 
 func appList(t *testing.T, store cms.Store) {
@@ -137,14 +137,15 @@ type instant struct {
 	name  string
 	at    time.Time
 	works bool
+	end   *time.Time
 }
 
 // around are the moments on both sides of a key's end.
 func around(end time.Time) []instant {
 	return []instant{
-		{"just before its end", end.Add(-time.Millisecond), true},
-		{"at its end", end, false},
-		{"after its end", end.Add(time.Hour), false},
+		{"just before its end", end.Add(-time.Millisecond), true, &end},
+		{"at its end", end, false, nil},
+		{"after its end", end.Add(time.Hour), false, nil},
 	}
 }
 
@@ -157,10 +158,11 @@ func appKeyExpiry(t *testing.T, store cms.Store) {
 func checkAppKey(t *testing.T, store cms.Store, app cms.App, hash cms.KeyHash, instants []instant) {
 	t.Helper()
 	for _, i := range instants {
-		got, err := store.AppByKey(t.Context(), hash, i.at)
+		got, end, err := store.AppByKey(t.Context(), hash, i.at)
 		if i.works {
 			must(t, err)
 			same(t, i.name, got, app)
+			same(t, i.name+": its end", end, i.end)
 		} else {
 			wantNotFound(t, i.name, cms.KindApp, err)
 		}
@@ -177,7 +179,7 @@ func appKeyRotation(t *testing.T, store cms.Store) {
 		write(t, store, func(tx cms.Tx) error { return tx.RotateAppKey(t.Context(), app, key.Hash(), end) })
 		return key.Hash()
 	}
-	forever := []instant{{"years later", at.AddDate(50, 0, 0), true}}
+	forever := []instant{{"years later", at.AddDate(50, 0, 0), true, nil}}
 
 	second := rotate(later(10))
 	checkAppKey(t, store, app, first, around(later(10)))

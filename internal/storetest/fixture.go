@@ -240,3 +240,17 @@ func ids[T any](items []T, id func(T) cms.ID) []cms.ID {
 	}
 	return list
 }
+
+// appByKey is AppByKey for those who don't care when the key ends.
+func appByKey(t *testing.T, store cms.Store, hash cms.KeyHash, now time.Time) (cms.App, error) {
+	t.Helper()
+	app, _, err := store.AppByKey(t.Context(), hash, now)
+	return app, err
+}
+
+// siteByKey is SiteByKey for those who don't care when the key ends.
+func siteByKey(t *testing.T, store cms.Store, key cms.ID, now time.Time) (cms.Site, error) {
+	t.Helper()
+	site, _, err := store.SiteByKey(t.Context(), key, now)
+	return site, err
+}

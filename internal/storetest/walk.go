@@ -165,6 +165,7 @@ func (o office) walkAndTouch(t *testing.T, q cms.PageQuery) (meetings, map[cms.I
 	ask := service.ReadPages{Query: q}
 	for step := 0; ; step++ {
 		list := value(o.Pages(t.Context(), o.who, ask))(t)
+		list.GiveOut()
 		for _, p := range list.Items {
 			met[p.ID]++
 		}

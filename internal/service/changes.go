@@ -1,0 +1,178 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"galley/internal/cms"
+)
+
+// changes knows when sites and apps last changed, so that what is kept in
+// memory is used only while it is right. Changes are numbered; what was read
+// at a moment is right as long as what it was read from has not changed since.
+type changes struct {
+	mu      sync.RWMutex
+	count   int64
+	at      map[cms.ID]int64 // the last change of a site or app
+	writing map[cms.ID]int   // transactions that are about to change it
+	all     int64            // the last change of which nobody knows what it was about
+	heard   bool             // others' changes are heard of
+}
+
+// maxChanges bounds what is remembered; older changes become one of
+// everything.
+const maxChanges = 100_000
+
+// Moment names the present. It is to be taken before anything is read.
+func (c *changes) moment() int64 {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.count
+}
+
+// unchanged tells whether none of these sites and apps has changed since a
+// moment, as far as anybody can know.
+func (c *changes) unchanged(since int64, ids ...cms.ID) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if !c.heard || c.all > since {
+		return false
+	}
+	for _, id := range ids {
+		if c.at[id] > since || c.writing[id] > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// begin says that a transaction is about to change these: until it ends,
+// readers may meet either state.
+func (c *changes) begin(ids []cms.ID) {
+	if len(ids) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.writing == nil {
+		c.writing = map[cms.ID]int{}
+	}
+	for _, id := range ids {
+		c.writing[id]++
+	}
+}
+
+// end says that a transaction has ended, whichever way.
+func (c *changes) end(ids []cms.ID) {
+	if len(ids) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range ids {
+		if c.writing[id]--; c.writing[id] == 0 {
+			delete(c.writing, id)
+		}
+	}
+	c.note(ids)
+}
+
+func (c *changes) note(ids []cms.ID) {
+	c.count++
+	if c.at == nil || len(c.at) > maxChanges {
+		c.at = map[cms.ID]int64{}
+		c.all = c.count
+	}
+	for _, id := range ids {
+		c.at[id] = c.count
+	}
+}
+
+// Changed is told by the store what others changed; nothing named is
+// everything.
+func (c *changes) Changed(ids ...cms.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.note(ids)
+	if len(ids) == 0 {
+		c.all = c.count
+	}
+}
+
+// Deaf is told by the store whether others' changes are not heard of now.
+func (c *changes) Deaf(deaf bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heard = !deaf
+	c.note(nil)
+	c.all = c.count
+}
+
+// Watch listens for what others change in the store, until the context ends.
+func (s *Service) Watch(ctx context.Context) { s.store.Watch(ctx, &s.changes) }
+
+// Moment names the present, for Unchanged. It is to be taken before anything
+// is read.
+func (s *Service) Moment() int64 { return s.changes.moment() }
+
+// Unchanged tells whether nothing of a site, and nothing about a caller, has
+// changed since a moment.
+func (s *Service) Unchanged(since int64, siteID cms.ID, who Caller) bool {
+	return s.changes.unchanged(since, siteID, who.ID())
+}
+
+// watchedTx notices what a transaction changes: every write is audited.
+type watchedTx struct {
+	cms.Tx
+	changed []cms.ID
+}
+
+func (w *watchedTx) Record(ctx context.Context, entries ...cms.AuditEntry) error {
+	for _, e := range entries {
+		if e.SiteID != cms.NoID {
+			w.notice(e.SiteID)
+		}
+		if e.Kind == cms.KindApp {
+			w.notice(e.ResourceID)
+		}
+	}
+	return w.Tx.Record(ctx, entries...)
+}
+
+func (w *watchedTx) PurgeHistory(ctx context.Context, before time.Time) ([]cms.ID, error) {
+	sites, err := w.Tx.PurgeHistory(ctx, before)
+	for _, id := range sites {
+		w.notice(id)
+	}
+	return sites, err
+}
+
+func (w *watchedTx) notice(id cms.ID) {
+	if !slices.Contains(w.changed, id) {
+		w.changed = append(w.changed, id)
+	}
+}
+
+// write runs a callback in a transaction and tells this node and the others
+// what it changed.
+func (s *Service) write(ctx context.Context, do func(cms.Tx) error) error {
+	var changed []cms.ID
+	err := s.store.InTx(ctx, func(tx cms.Tx) error {
+		s.changes.end(changed) // of a try before
+		changed = nil
+		watched := &watchedTx{Tx: tx}
+		if err := do(watched); err != nil {
+			return err
+		}
+		if len(watched.changed) == 0 {
+			return nil
+		}
+		changed = watched.changed
+		s.changes.begin(changed)
+		return tx.Announce(ctx, changed)
+	})
+	s.changes.end(changed)
+	return err
+}

@@ -1,0 +1,143 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"sync/atomic"
+	"time"
+)
+
+// SQLite has one writer, and most of a small write is the sync at its end. So
+// writers that wait for each other share a transaction: each runs in turn, and
+// the last one that nobody waits behind commits for all. Nobody is answered
+// before that commit is on the disk.
+
+// A group is committed when it has this many members or is this old, even if
+// others still wait.
+const (
+	maxGroup    = 128
+	maxGroupAge = 10 * time.Millisecond
+)
+
+// writer is the one connection that writes.
+type writer struct {
+	begin   func(context.Context) (transaction, error)
+	fail    func(context.Context, error) error // turns a driver's error into ours
+	turn    chan struct{}                      // held by the one whose turn it is
+	waiting atomic.Int32                       // how many wait for their turn
+	open    *group                             // the group that the next one joins; only for whose turn it is
+}
+
+// group is a transaction with several members.
+type group struct {
+	tx      transaction
+	members int
+	since   time.Time
+	done    chan struct{}
+	err     error // of the commit
+	undone  bool  // it was rolled back, so every member runs again
+}
+
+func newWriter(begin func(context.Context) (transaction, error), fail func(context.Context, error) error) *writer {
+	return &writer{begin: begin, fail: fail, turn: make(chan struct{}, 1)}
+}
+
+// run runs a callback in a transaction, which it may share, and returns once
+// that is committed. The callback runs again when another member of its group
+// failed after it had written something.
+func (w *writer) run(ctx context.Context, write func(conn) error) error {
+	for alone := false; ; alone = true {
+		g, err := w.take(ctx, alone, write)
+		if g == nil {
+			return err
+		}
+		<-g.done
+		switch {
+		case g.undone:
+		case g.err != nil:
+			return w.fail(ctx, g.err)
+		default:
+			return err
+		}
+	}
+}
+
+// take takes a turn. It returns the group that the caller is a member of and
+// what the callback returned; no group if that is final.
+func (w *writer) take(ctx context.Context, alone bool, write func(conn) error) (*group, error) {
+	w.waiting.Add(1)
+	w.turn <- struct{}{} // never long: whoever has the turn ends
+	w.waiting.Add(-1)
+	defer func() { <-w.turn }()
+
+	if alone {
+		w.commit()
+	}
+	if w.open == nil {
+		tx, err := w.begin(ctx)
+		if err != nil {
+			return nil, w.fail(ctx, err)
+		}
+		w.open = &group{tx: tx, since: time.Now(), done: make(chan struct{})}
+	}
+	g := w.open
+	wrote, err := w.runMember(ctx, write)
+	if err != nil && wrote {
+		first := g.members == 0
+		w.undo()
+		if first {
+			return nil, err // it saw nothing of others
+		}
+		return g, err
+	}
+	g.members++
+	if alone || w.waiting.Load() == 0 || g.members >= maxGroup || time.Since(g.since) > maxGroupAge {
+		w.commit()
+	}
+	return g, err
+}
+
+// runMember runs the callback, unless its caller has left meanwhile, and tells
+// whether it wrote. A panic takes the group's transaction with it.
+func (w *writer) runMember(ctx context.Context, write func(conn) error) (wrote bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, w.fail(ctx, err)
+	}
+	member := &noticing{conn: w.open.tx}
+	finished := false
+	defer func() {
+		if !finished {
+			w.undo()
+		}
+	}()
+	err = write(member)
+	finished = true
+	return member.wrote, err
+}
+
+func (w *writer) commit() {
+	if w.open == nil {
+		return
+	}
+	w.open.err = w.open.tx.Commit()
+	close(w.open.done)
+	w.open = nil
+}
+
+func (w *writer) undo() {
+	_ = w.open.tx.Rollback() // a connection that can't is given up
+	w.open.undone = true
+	close(w.open.done)
+	w.open = nil
+}
+
+// noticing notices writes.
+type noticing struct {
+	conn
+	wrote bool
+}
+
+func (n *noticing) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	n.wrote = true
+	return n.conn.ExecContext(ctx, query, args...)
+}

@@ -1,0 +1,278 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"galley/internal/cms"
+)
+
+// Watch tells what others change in the store.
+func (s *Store) Watch(ctx context.Context, w cms.Watcher) { s.watch(ctx, w) }
+
+// announcement is what a transaction tells other nodes.
+type announcement struct {
+	by  *announcer
+	ids []cms.ID
+}
+
+// Announce leaves the telling to the time after the commit, unless nothing
+// gets out then: the transaction itself tells in that case.
+func (q queries) Announce(ctx context.Context, ids []cms.ID) error {
+	if q.announced == nil {
+		return nil // there are no other nodes
+	}
+	if q.announced.by.healthy.Load() {
+		q.announced.ids = append(q.announced.ids, ids...)
+		return nil
+	}
+	for chunk := range slices.Chunk(ids, maxNotified) {
+		message := q.announced.by.message(chunk)
+		if _, err := q.conn.ExecContext(ctx, notify, channel, message); err != nil {
+			return q.fail(ctx, err)
+		}
+	}
+	return nil
+}
+
+// lookEvery is how often SQLite is asked whether another program wrote to the
+// file: the command line may, beside a running server.
+const lookEvery = 100 * time.Millisecond
+
+// watchSQLite asks the one connection that writes here: the number that it
+// answers changes when any other connection has written.
+func watchSQLite(pool *sessions) func(context.Context, cms.Watcher) {
+	return func(ctx context.Context, w cms.Watcher) {
+		defer w.Deaf(true)
+		ticker := time.NewTicker(lookEvery)
+		defer ticker.Stop()
+		const unknown = -1
+		for version := int64(unknown); ; {
+			now, err := pool.dataVersion(ctx)
+			switch {
+			case err != nil:
+				w.Deaf(true)
+				version = unknown
+			case version == unknown:
+				w.Deaf(false)
+				version = now
+			case now != version:
+				w.Changed()
+				version = now
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+		}
+	}
+}
+
+// Nodes on one PostgreSQL tell each other what they changed by notifications.
+// Those are sent after the commit and many at a time: sent within, they would
+// make every commit wait for the one before. A node that dies in between is
+// missed by the others, who then take everything for changed.
+
+const (
+	channel = "galley"
+
+	// sendEvery is how long announcements are gathered, and beatEvery how
+	// often a node says that it is there.
+	sendEvery = 5 * time.Millisecond
+	beatEvery = 200 * time.Millisecond
+	// silence is how long a node may be silent before it is missed.
+	silence = time.Second
+
+	// maxNotified bounds the ids of one notification, which holds 8,000 bytes.
+	maxNotified = 200
+
+	goodbye = "bye"
+
+	notify = `select pg_notify($1, $2)`
+)
+
+// announcer tells other nodes what this one changed.
+type announcer struct {
+	db      *sql.DB
+	node    string
+	healthy atomic.Bool // announcements get out
+	mu      sync.Mutex
+	pending []cms.ID
+}
+
+func (a *announcer) add(ids []cms.ID) {
+	if len(ids) == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.pending = append(a.pending, ids...)
+}
+
+// message is what a notification says: who it is from, and what changed.
+func (a *announcer) message(ids []cms.ID) string {
+	words := []string{a.node}
+	for _, id := range ids {
+		words = append(words, id.String())
+	}
+	return strings.Join(words, " ")
+}
+
+// send sends what has been gathered, or a sign of life. What could not be
+// sent stays.
+func (a *announcer) send(ctx context.Context) error {
+	a.mu.Lock()
+	ids := cms.SortIDs(a.pending)
+	a.pending = nil
+	a.mu.Unlock()
+	for {
+		n := min(len(ids), maxNotified)
+		_, err := a.db.ExecContext(ctx, notify, channel, a.message(ids[:n]))
+		a.healthy.Store(err == nil)
+		if err != nil {
+			a.add(ids)
+			return err
+		}
+		if ids = ids[n:]; len(ids) == 0 {
+			return nil
+		}
+	}
+}
+
+// run sends until the context ends, and then says goodbye.
+func (a *announcer) run(ctx context.Context) {
+	ticker := time.NewTicker(sendEvery)
+	defer ticker.Stop()
+	var last time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			parting, cancel := context.WithTimeout(context.Background(), silence)
+			defer cancel()
+			if a.send(parting) == nil {
+				// If this is lost, the node is missed: that is well, too.
+				_, _ = a.db.ExecContext(parting, notify, channel, a.node+" "+goodbye)
+			}
+			a.healthy.Store(false)
+			return
+		case <-ticker.C:
+		}
+		a.mu.Lock()
+		idle := len(a.pending) == 0
+		a.mu.Unlock()
+		if idle && time.Since(last) < beatEvery {
+			continue
+		}
+		sending, cancel := context.WithTimeout(ctx, silence)
+		_ = a.send(sending) // tried again
+		cancel()
+		last = time.Now()
+	}
+}
+
+// watchPostgres listens on a connection of its own, and takes itself for deaf
+// until it hears its own node.
+func watchPostgres(config *pgx.ConnConfig, a *announcer) func(context.Context, cms.Watcher) {
+	return func(ctx context.Context, w cms.Watcher) {
+		defer w.Deaf(true)
+		var sending sync.WaitGroup
+		sending.Go(func() { a.run(ctx) })
+		defer sending.Wait()
+		for ctx.Err() == nil {
+			_ = listen(ctx, config, a.node, w) // the watcher knows that it is deaf
+			w.Deaf(true)
+			select {
+			case <-ctx.Done():
+			case <-time.After(beatEvery):
+			}
+		}
+	}
+}
+
+func listen(ctx context.Context, config *pgx.ConnConfig, node string, w cms.Watcher) error {
+	connecting, cancel := context.WithTimeout(ctx, silence)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(connecting, config)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.Background()) }() // it is of no more use
+	if _, err := conn.Exec(connecting, `listen `+channel); err != nil {
+		return err
+	}
+	ears := ears{node: node, watcher: w, heard: map[string]time.Time{}}
+	for {
+		waiting, cancel := context.WithTimeout(ctx, beatEvery)
+		n, err := conn.WaitForNotification(waiting)
+		cancel()
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		if err == nil {
+			ears.hear(n.Payload)
+		}
+		ears.miss(time.Now())
+	}
+}
+
+// ears tell a watcher what nodes say.
+type ears struct {
+	node    string
+	watcher cms.Watcher
+	heard   map[string]time.Time // when each node was last heard of
+	open    bool
+}
+
+func (e *ears) hear(message string) {
+	node, rest, _ := strings.Cut(message, " ")
+	if rest == goodbye {
+		delete(e.heard, node)
+		return
+	}
+	e.heard[node] = time.Now()
+	if node == e.node {
+		if !e.open {
+			e.open = true
+			e.watcher.Deaf(false)
+		}
+		return
+	}
+	var ids []cms.ID
+	for text := range strings.FieldsSeq(rest) {
+		id, ok := cms.ParseID(text)
+		if !ok {
+			e.watcher.Changed() // a newer program's word
+			return
+		}
+		ids = append(ids, id)
+	}
+	if len(ids) > 0 {
+		e.watcher.Changed(ids...)
+	}
+}
+
+// miss notices nodes that have fallen silent. Others may have taken news with
+// them; without our own word nothing is sure.
+func (e *ears) miss(now time.Time) {
+	for node, at := range e.heard {
+		if now.Sub(at) < silence {
+			continue
+		}
+		delete(e.heard, node)
+		if node == e.node {
+			e.open = false
+			e.watcher.Deaf(true)
+		} else {
+			e.watcher.Changed()
+		}
+	}
+}

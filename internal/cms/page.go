@@ -86,6 +86,21 @@ type PageRow struct {
 	Since       int64
 }
 
+// FoundPage is a page with the shape of its site, both of one moment.
+type FoundPage struct {
+	Page
+	Shape     int64
+	ClaimedIn ID // the locale in which it holds the pathname that was asked for
+}
+
+// ListedPage is a row of a list, with the pathnames in effect in the locales
+// that override something, hidden ones included.
+type ListedPage struct {
+	PageRow
+	Paths map[ID]string
+	Shape int64
+}
+
 // DisplayName is the name given, or else the title, or else the last segment
 // of the pathname.
 func (r PageRow) DisplayName() string {

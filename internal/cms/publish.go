@@ -21,6 +21,20 @@ const (
 // PublishStatuses lists the values there are.
 var PublishStatuses = []PublishStatus{StatusScheduled, StatusPublished, StatusCanceled, StatusFailed}
 
+// LiveChange takes a page from one live state to another. Nil is a page that
+// is not live.
+type LiveChange struct {
+	Before, After *Page
+}
+
+// ID is the page's.
+func (c LiveChange) ID() ID {
+	if c.Before != nil {
+		return c.Before.ID
+	}
+	return c.After.ID
+}
+
 // Publish is one step of a site's live version, or one that is to come.
 type Publish struct {
 	ID           ID

@@ -82,8 +82,17 @@ type Reader interface {
 	LastLive(ctx context.Context, siteID, id ID) (Page, error)
 	// PagesByID are those of the pages that the version has, by id.
 	PagesByID(ctx context.Context, siteID ID, version Version, ids []ID) (map[ID]*Page, error)
+	// FindPage finds a page by its id alone, and FindPages those that hold a
+	// pathname of a site in any locale, in one look.
+	FindPage(ctx context.Context, version Version, id ID) (FoundPage, error)
+	FindPages(ctx context.Context, siteID ID, version Version, pathname string) ([]FoundPage, error)
+	// Shape is a number that changes whenever the site or its locales do.
+	Shape(ctx context.Context, siteID ID) (int64, error)
 	// Pages lists up to q.Limit+1 rows after the position.
 	Pages(ctx context.Context, q PageQuery) ([]PageRow, error)
+	// ListPages is Pages for the default locale, with what PagePaths and Shape
+	// tell, all of one moment. Without any page there is no shape.
+	ListPages(ctx context.Context, q PageQuery) ([]ListedPage, error)
 	// PagePaths returns the pathnames in effect in the locales that override
 	// something, hidden ones included, by page and locale.
 	PagePaths(ctx context.Context, siteID ID, version Version, ids []ID) (map[ID]map[ID]string, error)
@@ -203,12 +212,10 @@ type Tx interface {
 	TakeDuePublish(ctx context.Context, now time.Time) (Publish, error)
 	// ReplaceLive puts the live rows of pages aside as what was live until
 	// the publish of this number, and puts others in their place.
-	ReplaceLive(ctx context.Context, siteID ID, seq int64, ids []ID, pages []Page) error
+	ReplaceLive(ctx context.Context, siteID ID, seq int64, changes []LiveChange) error
 	// MarkPages notes in the draft of pages when they last went live (unless
 	// nil), and whether they may differ from what is live.
 	MarkPages(ctx context.Context, siteID ID, ids []ID, publishedAt *time.Time, dirty bool) error
-	// ReleaseLivePathnames gives up what pages hold in the live version.
-	ReleaseLivePathnames(ctx context.Context, siteID ID, ids []ID) error
 	// PurgeHistory removes for good the publishes before the last one of each
 	// site that went live before the given time, and what only they show. It
 	// returns the sites.

@@ -1,6 +1,10 @@
 package modeltest
 
 import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"galley/internal/cms"
+	"galley/internal/httpapi"
 	"galley/internal/service"
 )
 
@@ -78,10 +83,37 @@ func (w *world) list(s *Site, ref service.VersionRef, l *Locale, offline bool) [
 	})
 	w.must(err)
 	pages := make([]seenPage, len(list.Items))
+	shown := make([]json.RawMessage, len(list.Items))
 	for i, view := range list.Items {
-		pages[i] = seen(view)
+		pages[i], shown[i] = seen(view), httpapi.Depict(view)
 	}
+	w.sameAtTheEdge(s, ref, l, offline, shown)
 	return pages
+}
+
+// sameAtTheEdge asks the edge for the same list. It keeps answers in memory,
+// and must never give out one that is no longer right.
+func (w *world) sameAtTheEdge(s *Site, ref service.VersionRef, l *Locale, offline bool, want []json.RawMessage) {
+	version := map[cms.Version]string{cms.Draft: "ref:draft", cms.Live: "ref:live"}[ref.Version]
+	if ref.Publish != cms.NoID {
+		version = "publish:" + ref.Publish.String()
+	}
+	r := httptest.NewRequestWithContext(w.ctx(), http.MethodGet, fmt.Sprintf("/v6/pages?siteId=%s&versionRef=%s&locale=%s&includeOffline=%t&limit=%d",
+		s.ID, version, l.ID, offline, cms.MaxLimit), nil)
+	r.Header.Set("X-Api-Key", string(w.key))
+	out := httptest.NewRecorder()
+	w.edge.ServeHTTP(out, r)
+	var got struct{ Data []json.RawMessage }
+	w.must(json.Unmarshal(out.Body.Bytes(), &got))
+	text := func(items []json.RawMessage) (lines []string) {
+		for _, item := range items {
+			lines = append(lines, strings.TrimSpace(string(item)))
+		}
+		return lines
+	}
+	if diff := cmp.Diff(text(want), text(got.Data)); out.Code != http.StatusOK || diff != "" {
+		w.t.Errorf("the edge answers %d to %s (-service +edge):\n%s", out.Code, r.URL, diff)
+	}
 }
 
 func seen(view service.PageView) seenPage {

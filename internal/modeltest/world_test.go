@@ -3,13 +3,17 @@ package modeltest
 import (
 	"context"
 	"flag"
+	"log/slog"
+	"net/http"
 	"os"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	"pgregory.net/rapid"
 
 	"galley/internal/cms"
@@ -47,6 +51,8 @@ func (c *clock) advance(d time.Duration) { c.ms.Add(d.Milliseconds()) }
 type engine struct {
 	svc   *service.Service
 	who   service.Caller
+	key   cms.AppKey
+	edge  http.Handler // keeps answers in memory
 	clock *clock
 }
 
@@ -81,7 +87,14 @@ func newEngine(t *testing.T, store *sqlstore.Store) *engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.who = service.Caller{App: &first.App}
+	e.who, e.key = service.Caller{App: &first.App}, first.Key
+	e.edge = httpapi.New(httpapi.Options{
+		Service: e.svc, Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(), CacheBytes: 16 << 20,
+	})
+	ctx, stop := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	watching.Go(func() { e.svc.Watch(ctx) })
+	t.Cleanup(func() { stop(); watching.Wait() })
 	return e
 }
 

@@ -32,6 +32,9 @@ type ReadPage struct {
 
 // Page reads a page.
 func (s *Service) Page(ctx context.Context, who Caller, q ReadPage) (PageView, error) {
+	if view, ok := s.quickPage(ctx, who, q); ok {
+		return view, nil
+	}
 	var view PageView
 	err := s.store.View(ctx, func(r cms.Reader) error {
 		site, err := who.childSite(ctx, r, cms.KindPage, q.Ref, pageExists(q.Version.Version))
@@ -169,8 +172,11 @@ type PageList struct {
 
 // Pages lists the pages of a site.
 func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (PageList, error) {
+	if list, ok := s.quickPages(ctx, who, ask); ok {
+		return list, nil
+	}
 	q := ask.Query
-	list := PageList{Pure: true, GiveOut: func() {}}
+	list := PageList{Pure: true}
 	moment := s.changes.moment()
 	err := s.store.View(ctx, func(r cms.Reader) error {
 		site, err := who.site(ctx, r, q.SiteID)
@@ -210,10 +216,7 @@ func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (PageLis
 		}
 		return nil
 	})
-	if n := len(list.Items); err == nil && n > 0 {
-		last := position{list.Items[n-1].Position(q.Sort), moment}
-		list.GiveOut = func() { s.positions.remember(who.ID(), q, last) }
-	}
+	s.endsAt(&list, who, q, moment)
 	return list, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"galley/internal/cms"
 )
@@ -25,24 +26,20 @@ var DefaultGuard = Guard{Share: 0.5, Pages: 10}
 
 // release is what a publish or restore would put live.
 type release struct {
-	ids     []cms.ID   // of the pages that change
-	next    []cms.Page // what those that stay become
+	pages   []cms.LiveChange
 	changes []cms.Change
 	dark    int      // pages that readers lose
 	clean   []cms.ID // pages whose draft is then what is live
 }
 
 // add takes a page from one live state to another.
-func (rel *release) add(before, after *cms.Page, id cms.ID, locales cms.Locales) {
+func (rel *release) add(before, after *cms.Page, locales cms.Locales) {
 	changes := cms.Changes(before, after, locales)
 	if len(changes) == 0 {
 		return
 	}
-	rel.ids = append(rel.ids, id)
+	rel.pages = append(rel.pages, cms.LiveChange{Before: before, After: after})
 	rel.changes = append(rel.changes, changes...)
-	if after != nil {
-		rel.next = append(rel.next, *after)
-	}
 	if cms.GoesDark(before, after) {
 		rel.dark++
 	}
@@ -82,7 +79,7 @@ func collect(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Local
 		}
 		for _, id := range ids {
 			next := cms.PublishPage(drafts[id], lives[id], selected, locales)
-			rel.add(lives[id], next, id, locales)
+			rel.add(lives[id], next, locales)
 			rest := cms.PublishPage(drafts[id], next, cms.Selection{}, locales)
 			if len(cms.Changes(next, rest, locales)) == 0 {
 				rel.clean = append(rel.clean, id)
@@ -213,28 +210,18 @@ func (s *Service) release(ctx context.Context, tx cms.Tx, locales cms.Locales, r
 		p.PreviousID = &last.ID
 	}
 	p.Seq, p.PublishedAt = last.Seq+1, &now
-	var claims []cms.Claim
-	for i := range rel.next {
-		rel.next[i].Since, rel.next[i].PublishedAt = p.Seq, &now
-		claims = append(claims, rel.next[i].Claims(locales)...)
+	for _, page := range rel.pages {
+		if page.After != nil {
+			page.After.Since, page.After.PublishedAt = p.Seq, &now
+		}
 	}
-	if err := tx.ReplaceLive(ctx, p.SiteID, p.Seq, rel.ids, rel.next); err != nil {
+	if err := tx.ReplaceLive(ctx, p.SiteID, p.Seq, rel.pages); err != nil {
 		return err
 	}
-	if err := moveLiveClaims(ctx, tx, p.SiteID, rel.ids, rel.next, claims); err != nil {
+	if err := moveLiveClaims(ctx, tx, p.SiteID, rel.pages, locales); err != nil {
 		return err
 	}
-	if err := tx.MarkPages(ctx, p.SiteID, rel.ids, nil, true); err != nil {
-		return err
-	}
-	stay := make([]cms.ID, len(rel.next))
-	for i, page := range rel.next {
-		stay[i] = page.ID
-	}
-	if err := tx.MarkPages(ctx, p.SiteID, stay, &now, true); err != nil {
-		return err
-	}
-	if err := tx.MarkPages(ctx, p.SiteID, rel.clean, nil, false); err != nil {
+	if err := markDrafts(ctx, tx, rel, *p); err != nil {
 		return err
 	}
 	return save(ctx, *p)
@@ -255,16 +242,69 @@ func (s *Service) checkGuard(ctx context.Context, tx cms.Tx, rel *release, p cms
 	return cms.Conflict(fmt.Sprintf("This would take %d of %d live pages offline or away, send confirm: true if that is meant", rel.dark, live))
 }
 
+// markDrafts notes in the drafts when their pages went live, and whether they
+// still may differ from what is live.
+func markDrafts(ctx context.Context, tx cms.Tx, rel *release, p cms.Publish) error {
+	clean := make(map[cms.ID]bool, len(rel.clean))
+	for _, id := range rel.clean {
+		clean[id] = true
+	}
+	live, gone := map[bool][]cms.ID{}, map[bool][]cms.ID{} // by whether they are clean
+	for _, page := range rel.pages {
+		id := page.ID()
+		if page.After != nil {
+			live[clean[id]] = append(live[clean[id]], id)
+		} else {
+			gone[clean[id]] = append(gone[clean[id]], id)
+		}
+		delete(clean, id)
+	}
+	rest := append(gone[true], slices.Collect(maps.Keys(clean))...) // those that nothing changes of
+	for _, mark := range []struct {
+		ids         []cms.ID
+		publishedAt *time.Time
+		dirty       bool
+	}{
+		{live[true], p.PublishedAt, false}, {live[false], p.PublishedAt, true}, {gone[false], nil, true}, {rest, nil, false},
+	} {
+		if err := tx.MarkPages(ctx, p.SiteID, mark.ids, mark.publishedAt, mark.dirty); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // moveLiveClaims replaces what pages hold in the live version, and refuses a
-// version in which a pathname would belong to two.
-func moveLiveClaims(ctx context.Context, tx cms.Tx, siteID cms.ID, ids []cms.ID, next []cms.Page, claims []cms.Claim) error {
-	if err := tx.ReleaseLivePathnames(ctx, siteID, ids); err != nil {
+// version in which a pathname would belong to two. Pages whose pathnames stay
+// as they are can't come into anybody's way.
+func moveLiveClaims(ctx context.Context, tx cms.Tx, siteID cms.ID, pages []cms.LiveChange, locales cms.Locales) error {
+	var released, taken, claims []cms.Claim
+	var next []cms.Page
+	for _, page := range pages {
+		var before, after []cms.Claim
+		if page.Before != nil {
+			before = page.Before.Claims(locales)
+		}
+		if page.After != nil {
+			after = page.After.Claims(locales)
+		}
+		if slices.Equal(before, after) {
+			continue
+		}
+		released = append(released, without(before, after)...)
+		taken = append(taken, without(after, before)...)
+		claims = append(claims, after...)
+		if page.After != nil {
+			next = append(next, *page.After)
+		}
+	}
+	if err := tx.ReleasePathnames(ctx, siteID, released); err != nil {
 		return err
 	}
 	if err := checkLiveClaims(ctx, tx, siteID, next, claims); err != nil {
 		return err
 	}
-	return tx.TakePathnames(ctx, siteID, claims)
+	return tx.TakePathnames(ctx, siteID, taken)
 }
 
 // checkLiveClaims weighs the claims of the pages that change against each other
@@ -388,7 +428,7 @@ func rewind(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales, 
 	}
 	rel := &release{}
 	for _, id := range ids {
-		rel.add(lives[id], cms.RestorePage(was[id], lives[id], locales), id, locales)
+		rel.add(lives[id], cms.RestorePage(was[id], lives[id], locales), locales)
 	}
 	return rel, nil
 }

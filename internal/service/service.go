@@ -18,6 +18,7 @@ type Service struct {
 	depict    Depict
 	changes   changes
 	callers   callers
+	forms     forms
 	positions *positions
 	usage     usage
 	underWay  underWay

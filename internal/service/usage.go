@@ -20,7 +20,11 @@ type appUse struct {
 	at          time.Time
 }
 
-func (u *usage) note(app cms.App, at time.Time) {
+// note notes the use of an app; a Site key's is not noted.
+func (u *usage) note(app *cms.App, at time.Time) {
+	if app == nil {
+		return
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.apps == nil {

@@ -26,10 +26,13 @@ func (q queries) Claims(ctx context.Context, siteID cms.ID, version cms.Version,
 }
 
 func (q queries) ReleasePathnames(ctx context.Context, siteID cms.ID, claims []cms.Claim) error {
-	for _, c := range claims {
-		err := q.run(ctx, `delete from pathname where site_id = ? and version = ? and pathname = ? and locale_id = ?
-			and owner_id = ?`, siteID, c.Version, c.Pathname, c.LocaleID, c.Owner)
-		if err != nil {
+	for chunk := range slices.Chunk(claims, rowChunk) {
+		var args []any
+		for _, c := range chunk {
+			args = append(args, siteID, c.Version, c.Pathname, c.LocaleID, c.Owner)
+		}
+		one := `(site_id = ? and version = ? and pathname = ? and locale_id = ? and owner_id = ?)`
+		if err := q.run(ctx, `delete from pathname where `+one+strings.Repeat(` or `+one, len(chunk)-1), args...); err != nil {
 			return err
 		}
 	}

@@ -24,6 +24,7 @@ type dialect struct {
 	lockShared  string // suffixes of a select that locks
 	lockUpdate  string
 	skipLocked  string // suffix of a select that locks and passes over what is locked
+	pathList    string // an aggregate of locales and pathnames, a line for each
 	unseen      string // a query for the tables that the planner has no statistics of
 	tryLock     string // a query that takes a lock by name, or answers false
 	view        *sql.TxOptions

@@ -22,18 +22,31 @@ func (q queries) CreateLocale(ctx context.Context, l cms.Locale) error {
 	if err != nil {
 		return err
 	}
-	return q.addToDirectory(ctx, cms.KindLocale, l.ID, l.SiteID)
+	if err := q.addToDirectory(ctx, cms.KindLocale, l.ID, l.SiteID); err != nil {
+		return err
+	}
+	return q.reshape(ctx, l.SiteID)
 }
 
 func (q queries) UpdateLocale(ctx context.Context, l cms.Locale) error {
-	return q.run(ctx, `update locale set code = ?, domain = ?, path_prefix = ?, deleted_at = ?
+	err := q.run(ctx, `update locale set code = ?, domain = ?, path_prefix = ?, deleted_at = ?
 		where site_id = ? and id = ?`, l.Code, l.Domain, l.PathPrefix, l.DeletedAt, l.SiteID, l.ID)
+	if err != nil {
+		return err
+	}
+	return q.reshape(ctx, l.SiteID)
 }
 
 func (q queries) HideLocale(ctx context.Context, siteID, localeID cms.ID) error {
-	return q.run(ctx, `delete from pathname where site_id = ? and version in (?, ?) and locale_id = ?
-		and owner_id in (select p.id from page p where p.site_id = ? and p.version in (?, ?) and p.locale_id = ?)`,
-		siteID, cms.Draft, cms.Live, localeID, siteID, cms.Draft, cms.Live, localeID)
+	for _, version := range []cms.Version{cms.Draft, cms.Live} {
+		err := q.run(ctx, `delete from pathname where site_id = ? and version = ? and locale_id = ?
+			and pathname in (select p.pathname from page p where p.site_id = ? and p.version = ? and p.locale_id = ?)`,
+			siteID, version, localeID, siteID, version, localeID)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (q queries) ShowLocale(ctx context.Context, siteID, localeID cms.ID) error {

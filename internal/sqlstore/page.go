@@ -122,45 +122,20 @@ func (q queries) LockPage(ctx context.Context, siteID cms.ID, version cms.Versio
 }
 
 func (q queries) CreatePage(ctx context.Context, p cms.Page) error {
-	for _, r := range p.Rows() {
-		if err := q.putPageRow(ctx, r); err != nil {
-			return err
-		}
+	if err := q.changeRows(ctx, rowChanges(nil, &p)); err != nil {
+		return err
 	}
 	return q.addToDirectory(ctx, cms.KindPage, p.ID, p.SiteID)
 }
 
 func (q queries) UpdatePage(ctx context.Context, before, after cms.Page) error {
-	for localeID := range before.Localizations {
-		if _, ok := after.Localizations[localeID]; ok {
-			continue
-		}
-		err := q.run(ctx, `delete from page where site_id = ? and version = ? and id = ? and locale_id = ?`,
-			after.SiteID, after.Version, after.ID, localeID)
-		if err != nil {
-			return err
-		}
-	}
-	for _, r := range after.Rows() {
-		if err := q.putPageRow(ctx, r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return q.changeRows(ctx, rowChanges(&before, &after))
 }
 
 // storedColumns are all columns of a page's row.
 var storedColumns = strings.Split(strings.ReplaceAll(pageColumns, "\n\t", " ")+", state, title_sort, description_sort, dirty", ", ")
 
-var putPage = func() string {
-	var set []string
-	for _, column := range storedColumns {
-		if !slices.Contains([]string{"site_id", "version", "id", "locale_id"}, column) {
-			set = append(set, column+" = excluded."+column)
-		}
-	}
-	return insertPages(1) + ` on conflict (site_id, version, id, locale_id) do update set ` + strings.Join(set, ", ")
-}()
+const rowKey = `site_id, version, id, locale_id`
 
 func insertPages(n int) string {
 	row := `(` + marks(len(storedColumns)) + `)`
@@ -176,11 +151,6 @@ func pageArgs(p cms.PageRow) []any {
 		pageState(p), cms.NullableSort(v.Title), cms.NullableSort(v.Description),
 		p.Version == cms.Draft && p.LocaleID == cms.NoID,
 	}
-}
-
-// putPageRow stores a row, new or changed.
-func (q queries) putPageRow(ctx context.Context, p cms.PageRow) error {
-	return q.run(ctx, putPage, pageArgs(p)...)
 }
 
 func (q queries) PagePaths(ctx context.Context, siteID cms.ID, version cms.Version, ids []cms.ID) (map[cms.ID]map[cms.ID]string, error) {
@@ -272,6 +242,13 @@ var sortColumns = map[cms.PageSort]string{
 }
 
 func (q queries) pagesIn(ctx context.Context, s source, pq cms.PageQuery, localeID cms.ID, state int, until *cms.PagePosition) ([]cms.PageRow, error) {
+	query, args := listQuery(s, s.columns(), pq, localeID, state, until)
+	return all(ctx, q, scanPageRow, query, args...)
+}
+
+// listQuery reads the rows of one locale and state from the index of the order
+// asked for.
+func listQuery(s source, columns string, pq cms.PageQuery, localeID cms.ID, state int, until *cms.PagePosition) (query string, args []any) {
 	column := sortColumns[pq.Sort]
 	after, notAfter, direction := ">", "<=", ""
 	if pq.Descending {
@@ -284,8 +261,8 @@ func (q queries) pagesIn(ctx context.Context, s source, pq cms.PageQuery, locale
 		return p.Key.Text
 	}
 
-	query := `select ` + s.columns() + ` from ` + s.table + ` p where ` + s.where + ` and p.locale_id = ? and p.state = ?`
-	args := slices.Concat(s.args, []any{localeID, state})
+	query = `select ` + columns + ` from ` + s.table + ` p where ` + s.where + ` and p.locale_id = ? and p.state = ?`
+	args = slices.Concat(s.args, []any{localeID, state})
 	if pq.After != nil {
 		query += ` and (` + column + `, p.id) ` + after + ` (?, ?)`
 		args = append(args, key(*pq.After), pq.After.ID)
@@ -314,7 +291,7 @@ func (q queries) pagesIn(ctx context.Context, s source, pq cms.PageQuery, locale
 		query += ` limit 1 offset 0)`
 	}
 	query += ` order by ` + column + direction + `, p.id` + direction + ` limit ?`
-	return all(ctx, q, scanPageRow, query, append(args, pq.Limit+1)...)
+	return query, append(args, pq.Limit+1)
 }
 
 // prefixEnd is the first text, by code point, after all that begin with a

@@ -91,10 +91,10 @@ func alias(query, name string) string {
 }
 
 // maySort tells whether a statement sorts no more than what it answers: a table
-// that is read whole, ids that come from several places, or the publishes that
-// changed one page.
+// that is read whole, ids that come from several places, the publishes that
+// changed one page, or what was put aside since a publish that is listed.
 func maySort(query string) bool {
-	return slices.ContainsFunc([]string{"from workspace", "union select id", "union select since"}, func(part string) bool {
+	return slices.ContainsFunc([]string{"from workspace", "union select id", "union select since", "from page_past p where"}, func(part string) bool {
 		return strings.Contains(query, part)
 	})
 }
@@ -227,8 +227,13 @@ func seedPast(t *testing.T, tx cms.Tx, site cms.Site, ids []cms.ID, lives []cms.
 		for i := range lives {
 			lives[i].Since += 20
 		}
-		n := len(lives) / int(seq/2+1)
-		if err := tx.ReplaceLive(t.Context(), site.ID, 20*(seq+1), ids[:n], lives[:n]); err != nil {
+		var changes []cms.LiveChange
+		for i := range len(lives) / int(seq/2+1) {
+			before := lives[i]
+			before.Since -= 20
+			changes = append(changes, cms.LiveChange{Before: &before, After: &lives[i]})
+		}
+		if err := tx.ReplaceLive(t.Context(), site.ID, 20*(seq+1), changes); err != nil {
 			return err
 		}
 	}
@@ -329,6 +334,13 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 		func() error { _, err := q.SiteOf(ctx, cms.KindPage, page.ID); return err },
 		func() error { _, err := q.Locales(ctx, site.ID); return err },
 		func() error { _, err := q.Page(ctx, site.ID, cms.Draft, page.ID); return err },
+		func() error { _, err := q.FindPage(ctx, cms.Draft, page.ID); return err },
+		func() error { _, err := q.FindPages(ctx, site.ID, cms.Draft, "/page"); return err },
+		func() error {
+			_, err := q.ListPages(ctx, cms.PageQuery{SiteID: site.ID, Sort: cms.SortTitle, Limit: 20})
+			return err
+		},
+		func() error { _, err := q.Shape(ctx, site.ID); return err },
 		func() error { _, err := q.PagePaths(ctx, site.ID, cms.Draft, ids); return err },
 		func() error { _, err := q.LocalizedPages(ctx, site.ID, cms.Draft, locale.ID, 10); return err },
 		func() error { _, err := q.Routes(ctx, site.ID, list); return err },
@@ -398,15 +410,19 @@ func usePublishing(t *testing.T, q queries, site cms.Site, locale cms.Locale, pa
 	do(t, err)
 	_, err = q.LockPublish(ctx, site.ID, publish.ID)
 	do(t, err)
-	for _, live.Since = range []int64{50, 70, 90} {
-		do(t, q.ReplaceLive(ctx, site.ID, live.Since, ids, []cms.Page{live}))
+	var before *cms.Page
+	for _, since := range []int64{50, 70, 90} {
+		after := live.Clone()
+		after.Since = since
+		do(t, q.ReplaceLive(ctx, site.ID, since, []cms.LiveChange{{Before: before, After: &after}}))
+		before = &after
 	}
 	publish.Seq, publish.Status, publish.PublishedAt = 90, cms.StatusPublished, new(time.Now())
 	do(t, q.UpdatePublish(ctx, publish))
 	do(t, q.MarkPages(ctx, site.ID, ids, new(time.Now()), true))
 	do(t, q.TakePathnames(ctx, site.ID, live.Claims(cms.Locales{locale})))
 	usePast(t, q, site, locale, publish, ids)
-	do(t, q.ReleaseLivePathnames(ctx, site.ID, ids))
+	do(t, q.ReleasePathnames(ctx, site.ID, live.Claims(cms.Locales{locale})))
 	_, err = q.PurgeHistory(ctx, time.Now().Add(time.Hour))
 	do(t, err)
 }

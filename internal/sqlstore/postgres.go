@@ -29,6 +29,7 @@ var postgresDialect = &dialect{
 	lockShared:  " for share",
 	lockUpdate:  " for no key update",
 	skipLocked:  " for update skip locked",
+	pathList:    `string_agg(o.locale_id::text || ' ' || o.pathname, chr(10))`,
 	unseen: `select relname from pg_stat_user_tables where schemaname = current_schema() and n_live_tup > 1000
 		and last_analyze is null and last_autoanalyze is null`,
 	tryLock: `select pg_try_advisory_xact_lock(hashtextextended(?, 0))`,

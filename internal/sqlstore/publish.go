@@ -151,55 +151,37 @@ const pastColumns = `site_id, id, since, locale_id, own, state, name, pathname, 
 	social_image_url, sitemap_priority, sitemap_frequency, is_online, no_index, title_sort, description_sort,
 	created_at, updated_at, published_at, deleted_at`
 
-func (q queries) ReplaceLive(ctx context.Context, siteID cms.ID, seq int64, ids []cms.ID, pages []cms.Page) error {
-	for chunk := range slices.Chunk(ids, idChunk) {
-		in := ` and version = ? and id in (` + marks(len(chunk)) + `)`
-		args := slices.Concat([]any{siteID, cms.Live}, anys(chunk))
+func (q queries) ReplaceLive(ctx context.Context, siteID cms.ID, seq int64, changes []cms.LiveChange) error {
+	var was []cms.ID
+	var rows []rowChange
+	for _, c := range changes {
+		if c.Before != nil {
+			was = append(was, c.Before.ID)
+		}
+		rows = append(rows, rowChanges(c.Before, c.After)...)
+	}
+	for chunk := range slices.Chunk(was, idChunk) {
 		err := q.run(ctx, `insert into page_past (`+pastColumns+`, until) select `+pastColumns+`, cast(? as bigint)
-			from page where site_id = ?`+in, append([]any{seq}, args...)...)
+			from page where site_id = ? and version = ? and id in (`+marks(len(chunk))+`)`,
+			slices.Concat([]any{seq, siteID, cms.Live}, anys(chunk))...)
 		if err != nil {
 			return err
 		}
-		if err := q.run(ctx, `delete from page where site_id = ?`+in, args...); err != nil {
-			return err
-		}
 	}
-	var rows []cms.PageRow
-	for _, p := range pages {
-		rows = append(rows, p.Rows()...)
-	}
-	for chunk := range slices.Chunk(rows, rowChunk) {
-		var args []any
-		for _, r := range chunk {
-			args = append(args, pageArgs(r)...)
-		}
-		if err := q.run(ctx, insertPages(len(chunk)), args...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return q.changeRows(ctx, rows)
 }
 
 func (q queries) MarkPages(ctx context.Context, siteID cms.ID, ids []cms.ID, publishedAt *time.Time, dirty bool) error {
 	for chunk := range slices.Chunk(ids, idChunk) {
 		where := ` where site_id = ? and version = ? and id in (` + marks(len(chunk)) + `)`
 		args := slices.Concat([]any{siteID, cms.Draft}, anys(chunk))
+		var err error
 		if publishedAt != nil {
-			if err := q.run(ctx, `update page set published_at = ?`+where, append([]any{publishedAt}, args...)...); err != nil {
-				return err
-			}
+			err = q.run(ctx, `update page set published_at = ?, dirty = (cast(? as boolean) and locale_id = ?)`+where,
+				append([]any{publishedAt, dirty, cms.NoID}, args...)...)
+		} else {
+			err = q.run(ctx, `update page set dirty = ?`+where+` and locale_id = ?`, append(append([]any{dirty}, args...), cms.NoID)...)
 		}
-		if err := q.run(ctx, `update page set dirty = ?`+where+` and locale_id = ?`, append(append([]any{dirty}, args...), cms.NoID)...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (q queries) ReleaseLivePathnames(ctx context.Context, siteID cms.ID, ids []cms.ID) error {
-	for chunk := range slices.Chunk(ids, idChunk) {
-		err := q.run(ctx, `delete from pathname where site_id = ? and version = ? and owner_id in (`+marks(len(chunk))+`)`,
-			slices.Concat([]any{siteID, cms.Live}, anys(chunk))...)
 		if err != nil {
 			return err
 		}

@@ -103,6 +103,18 @@ func (p *sessions) take(ctx context.Context) (*session, error) {
 	return &session{conn, map[string]*sql.Stmt{}}, nil
 }
 
+// close closes every connection, each when it is free.
+func (p *sessions) close() {
+	for range cap(p.free) {
+		if s := <-p.free; s != nil {
+			_ = s.conn.Close() // the pool is closed next
+		}
+	}
+	for range cap(p.free) {
+		p.free <- nil // who comes now finds the pool closed
+	}
+}
+
 // dataVersion asks a connection for a number that changes whenever another
 // connection has written.
 func (p *sessions) dataVersion(ctx context.Context) (version int64, err error) {

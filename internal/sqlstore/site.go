@@ -101,9 +101,19 @@ func (q queries) addSiteKey(ctx context.Context, s cms.Site) error {
 	return q.run(ctx, `insert into site_key (site_key, site_id) values (?, ?)`, s.PublicAPIKey, s.ID)
 }
 
+// Shape tells whether a site and its locales are still what they were.
+func (q queries) Shape(ctx context.Context, siteID cms.ID) (int64, error) {
+	shape, err := one(ctx, q, func(r row) (n int64, err error) { return n, r.Scan(&n) }, `select shape from site where id = ?`, siteID)
+	return found(cms.KindSite, shape, err)
+}
+
+func (q queries) reshape(ctx context.Context, siteID cms.ID) error {
+	return q.run(ctx, `update site set shape = shape + 1 where id = ?`, siteID)
+}
+
 func (q queries) UpdateSite(ctx context.Context, s cms.Site) error {
 	return q.run(ctx, `update site set name = ?, host_origin = ?, public_api_key = ?, key_access = ?, locale_mode = ?,
-		default_locale_id = ?, updated_at = ?, deleted_at = ? where id = ?`,
+		default_locale_id = ?, updated_at = ?, deleted_at = ?, shape = shape + 1 where id = ?`,
 		s.Name, s.HostOrigin, s.PublicAPIKey, s.KeyAccess, s.LocaleMode, s.DefaultLocaleID, s.UpdatedAt, s.DeletedAt, s.ID)
 }
 
@@ -125,7 +135,12 @@ func (q queries) PurgeSites(ctx context.Context, before time.Time, limit int) ([
 		return nil, err
 	}
 	for _, site := range sites {
-		for _, table := range []string{"page", "page_past", "publish", "pathname", "route", "locale", "copy_id", "directory", "site_key"} {
+		for _, table := range []string{"page", "publish", "route", "locale"} {
+			if err := q.run(ctx, `delete from directory where id in (select id from `+table+` where site_id = ?)`, site.ID); err != nil {
+				return nil, err
+			}
+		}
+		for _, table := range []string{"page", "page_past", "publish", "pathname", "route", "locale", "copy_id", "site_key"} {
 			if err := q.run(ctx, `delete from `+table+` where site_id = ?`, site.ID); err != nil {
 				return nil, err
 			}

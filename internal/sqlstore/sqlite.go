@@ -23,6 +23,7 @@ var sqliteDialect = &dialect{
 		"Clustered": " without rowid",
 	},
 	placeholder: questionMark,
+	pathList:    `group_concat(hex(o.locale_id) || ' ' || o.pathname, char(10))`,
 	id:          func(id cms.ID) any { return id[:] },
 	classify:    classifySQLite,
 }
@@ -64,11 +65,12 @@ func OpenSQLite(dir string, observe Observe) (*Store, error) {
 	read.SetMaxIdleConns(2 * readers)
 	s := newStore(sqliteDialect, write, read, observe)
 	s.queries.conn = newPreparedDB(read)
-	writing := newSessions(write, 1, "begin immediate")
+	writing, reading := newSessions(write, 1, "begin immediate"), newSessions(read, readers, "begin")
 	s.writer = newWriter(writing.start, s.queries.fail)
 	s.runTx = s.writer.run
 	s.watch = watchSQLite(writing)
-	s.beginView = newSessions(read, readers, "begin").start
+	s.beginView = reading.start
+	s.closeSessions = func() { writing.close(); reading.close() }
 	return s, nil
 }
 

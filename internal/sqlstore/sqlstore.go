@@ -29,10 +29,13 @@ type Store struct {
 
 	runTx     func(context.Context, func(conn) error) error
 	watch     func(context.Context, cms.Watcher)
+	watchers  watchers
 	announcer *announcer // nil: there are no other nodes
 	writer    *writer    // nil: transactions do not wait for each other
 	beginView func(context.Context) (transaction, error)
-	provider  func() (*goose.Provider, error)
+	// closeSessions closes the connections that the pools have given away.
+	closeSessions func()
+	provider      func() (*goose.Provider, error)
 }
 
 // transaction is what database/sql calls one.
@@ -68,6 +71,7 @@ func (s *Store) Close() error {
 	if s.read == s.write {
 		return s.write.Close()
 	}
+	s.closeSessions()
 	return errors.Join(s.read.Close(), s.write.Close())
 }
 
@@ -90,18 +94,19 @@ const maxTries = 10
 func (s *Store) InTx(ctx context.Context, write func(cms.Tx) error) error {
 	defer s.timed("tx")()
 	for try := 1; ; try++ {
-		var announced *announcement
+		var announced announcement
 		err := s.runTx(ctx, func(c conn) error {
-			if s.announcer != nil {
-				announced = &announcement{by: s.announcer}
-			}
-			if err := write(queries{c, s.dialect, announced}); err != nil {
+			announced = announcement{by: s.announcer}
+			if err := write(queries{c, s.dialect, &announced}); err != nil {
 				return err
 			}
 			return s.queries.fail(ctx, ctx.Err()) // nobody waits for it any more
 		})
-		if err == nil && announced != nil {
-			s.announcer.add(announced.ids)
+		if err == nil && len(announced.ids) > 0 {
+			s.watchers.tell(announced.ids)
+			if s.announcer != nil {
+				s.announcer.add(announced.ids)
+			}
 		}
 		if again := (*retryError)(nil); !errors.As(err, &again) {
 			return err
@@ -149,7 +154,7 @@ type conn interface {
 type queries struct {
 	conn      conn
 	dialect   *dialect
-	announced *announcement // by this transaction; nil where there are no other nodes
+	announced *announcement // by this transaction
 }
 
 var _ cms.Tx = queries{}

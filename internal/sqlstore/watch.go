@@ -15,23 +15,51 @@ import (
 	"galley/internal/cms"
 )
 
-// Watch tells what others change in the store.
-func (s *Store) Watch(ctx context.Context, w cms.Watcher) { s.watch(ctx, w) }
+// Watch tells what others change in the store: other programs, and other users
+// of this one.
+func (s *Store) Watch(ctx context.Context, w cms.Watcher) {
+	s.watchers.add(w)
+	defer s.watchers.remove(w)
+	s.watch(ctx, w)
+}
 
-// announcement is what a transaction tells other nodes.
+// watchers are those who watch a store in this program.
+type watchers struct {
+	mu  sync.Mutex
+	all []cms.Watcher
+}
+
+func (w *watchers) add(one cms.Watcher) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, one)
+}
+
+func (w *watchers) remove(one cms.Watcher) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = slices.DeleteFunc(w.all, func(o cms.Watcher) bool { return o == one })
+}
+
+func (w *watchers) tell(ids []cms.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, one := range w.all {
+		one.Changed(ids...)
+	}
+}
+
+// announcement is what a transaction tells others.
 type announcement struct {
-	by  *announcer
+	by  *announcer // nil: there are no other nodes
 	ids []cms.ID
 }
 
 // Announce leaves the telling to the time after the commit, unless nothing
 // gets out then: the transaction itself tells in that case.
 func (q queries) Announce(ctx context.Context, ids []cms.ID) error {
-	if q.announced == nil {
-		return nil // there are no other nodes
-	}
-	if q.announced.by.healthy.Load() {
-		q.announced.ids = append(q.announced.ids, ids...)
+	q.announced.ids = append(q.announced.ids, ids...)
+	if q.announced.by == nil || q.announced.by.healthy.Load() {
 		return nil
 	}
 	for chunk := range slices.Chunk(ids, maxNotified) {

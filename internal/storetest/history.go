@@ -31,22 +31,27 @@ func newHistory(t *testing.T, store cms.Store) history {
 	h.a2 = live(localize(titlePatch("Second").Apply(a, cms.NoID).Delocalize(h.german), h.french, titlePatch("Deux")), 2)
 	h.b3 = live(pathnamePatch("/b3").Apply(b, cms.NoID), 3)
 	locales := value(store.Locales(t.Context(), h.site.ID))(t)
-	for i, step := range []struct {
-		ids  []cms.ID
-		next []cms.Page
-	}{{[]cms.ID{a.ID, b.ID, c.ID}, []cms.Page{h.a1, h.b1, h.c1}}, {[]cms.ID{a.ID}, []cms.Page{h.a2}}, {[]cms.ID{a.ID, b.ID}, []cms.Page{h.b3}}} {
+	for i, step := range [][]cms.LiveChange{
+		{{After: &h.a1}, {After: &h.b1}, {After: &h.c1}},
+		{{Before: &h.a1, After: &h.a2}},
+		{{Before: &h.a2}, {Before: &h.b1, After: &h.b3}},
+	} {
 		p := newPublish(h.site.ID, int64(i+1))
 		h.publishes = append(h.publishes, p)
 		write(t, store, func(tx cms.Tx) error {
-			if err := tx.ReplaceLive(t.Context(), h.site.ID, p.Seq, step.ids, step.next); err != nil {
+			if err := tx.ReplaceLive(t.Context(), h.site.ID, p.Seq, step); err != nil {
 				return err
 			}
-			if err := tx.ReleaseLivePathnames(t.Context(), h.site.ID, step.ids); err != nil {
-				return err
-			}
-			for _, next := range step.next {
-				if err := tx.TakePathnames(t.Context(), h.site.ID, next.Claims(locales)); err != nil {
-					return err
+			for _, change := range step {
+				if change.Before != nil {
+					if err := tx.ReleasePathnames(t.Context(), h.site.ID, change.Before.Claims(locales)); err != nil {
+						return err
+					}
+				}
+				if change.After != nil {
+					if err := tx.TakePathnames(t.Context(), h.site.ID, change.After.Claims(locales)); err != nil {
+						return err
+					}
 				}
 			}
 			return tx.CreatePublish(t.Context(), p)
@@ -256,17 +261,4 @@ func dirtyPages(t *testing.T, store cms.Store) {
 	same(t, "publishedAt", value(store.Page(t.Context(), site.ID, cms.Draft, all[2]))(t), edited)
 	same(t, "of another page", value(store.Page(t.Context(), site.ID, cms.Draft, all[3]))(t), pages[3])
 	same(t, "in another site", value(store.DirtyPages(t.Context(), other.SiteID, cms.NoID, 10))(t), []cms.ID{other.ID})
-}
-
-func releaseLive(t *testing.T, store cms.Store) {
-	site, french, _ := twoLocales(t, store)
-	locales := value(store.Locales(t.Context(), site.ID))(t)
-	route := newRoute(site.ID, "/route")
-	createRoutes(t, store, route)
-	p := localize(newPage(site.ID, "/s"), french, pathnamePatch("/route"))
-	p.Version = cms.Live
-	must(t, take(t, store, site.ID, p.Claims(locales)...))
-	write(t, store, func(tx cms.Tx) error { return tx.ReleaseLivePathnames(t.Context(), site.ID, []cms.ID{p.ID}) })
-	sameList(t, "released", allClaims(t, store, site.ID, "/s"), nil)
-	same(t, "not the route's", len(allClaims(t, store, site.ID, "/route")), 2)
 }

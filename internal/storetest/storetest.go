@@ -38,6 +38,7 @@ var suite = []struct {
 	{"site/workspaces of sites", sitesOf},
 	{"site/site of a child", siteOf},
 	{"site/rotated key works until its end", siteKeyRotation},
+	{"site/shape changes with the site and its locales", siteShape},
 	{"site/purge removes the site and nothing else", sitePurge},
 	{"site/purge takes the oldest within its limit", sitePurgeLimit},
 
@@ -55,6 +56,8 @@ var suite = []struct {
 	{"page/update", pageUpdate},
 	{"page/update of localizations", pageUpdateLocalizations},
 	{"page/pathnames in locales", pagePaths},
+	{"page/found in one look", pageFound},
+	{"page/listed in one look", pageListed},
 	{"page/pages that a locale overrides", pageLocalized},
 
 	{"pagelist/by code point", listByCodePoint},
@@ -93,7 +96,6 @@ var suite = []struct {
 	{"history/rewritten", historyRewritten},
 	{"history/purged", historyPurged},
 	{"history/pages that may differ from live", dirtyPages},
-	{"history/pathnames given up in the live version", releaseLive},
 
 	{"idempotency/answers are kept and forgotten", keptAnswers},
 	{"idempotency/a request is answered by one at a time", lockedRequest},

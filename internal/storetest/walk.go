@@ -50,10 +50,10 @@ func restless(t *testing.T, store cms.Store, siteID, localeID cms.ID, seed uint6
 			if err := tx.CreatePage(t.Context(), p); err != nil {
 				return err
 			}
-			if err := tx.UpdatePage(t.Context(), cms.Page{}, moved); err != nil || len(mine) < 20 {
+			if err := change(t, tx, moved); err != nil || len(mine) < 20 {
 				return err
 			}
-			return tx.UpdatePage(t.Context(), cms.Page{}, gone)
+			return change(t, tx, gone)
 		})
 		if err != nil {
 			return err
@@ -62,6 +62,15 @@ func restless(t *testing.T, store cms.Store, siteID, localeID cms.ID, seed uint6
 			mine = mine[1:]
 		}
 	}
+}
+
+func change(t *testing.T, tx cms.Tx, after cms.Page) error {
+	t.Helper()
+	before, err := tx.LockPage(t.Context(), after.SiteID, after.Version, after.ID)
+	if err != nil {
+		return err
+	}
+	return tx.UpdatePage(t.Context(), before, after)
 }
 
 // meetings counts how often a walk met each page.

@@ -1,0 +1,103 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"galley/internal/cms"
+)
+
+// Each of these reads is one statement, so that all it finds is of one moment
+// without a transaction around it.
+
+// prefixed are the columns of a page as a join names them.
+var prefixed = "p." + strings.ReplaceAll(strings.ReplaceAll(pageColumns, "\n\t", " "), ", ", ", p.")
+
+type foundRow struct {
+	cms.PageRow
+	shape   int64
+	claimed cms.ID
+}
+
+func (q queries) FindPage(ctx context.Context, version cms.Version, id cms.ID) (cms.FoundPage, error) {
+	rows, err := all(ctx, q, func(r row) (f foundRow, err error) {
+		f.PageRow, err = scanPageRow(withColumn(r, &f.shape))
+		return f, err
+	}, `select `+prefixed+`, s.shape from directory d
+		join page p on p.site_id = d.site_id and p.version = ? and p.id = d.id
+		join site s on s.id = d.site_id
+		where d.id = ?`, version, id)
+	if err != nil {
+		return cms.FoundPage{}, err
+	}
+	pages := foundPages(rows)
+	if len(pages) == 0 {
+		return cms.FoundPage{}, cms.NotFound(cms.KindPage)
+	}
+	return pages[0], nil
+}
+
+func (q queries) FindPages(ctx context.Context, siteID cms.ID, version cms.Version, pathname string) ([]cms.FoundPage, error) {
+	rows, err := all(ctx, q, func(r row) (f foundRow, err error) {
+		f.PageRow, err = scanPageRow(withColumn(withColumn(r, &f.claimed), &f.shape))
+		return f, err
+	}, `select `+prefixed+`, s.shape, c.locale_id from pathname c
+		join page p on p.site_id = c.site_id and p.version = c.version and p.id = c.owner_id
+		join site s on s.id = c.site_id
+		where c.site_id = ? and c.version = ? and c.pathname = ? and not c.by_route`, siteID, version, pathname)
+	return foundPages(rows), err
+}
+
+// foundPages puts the rows of each page together. A page that holds a pathname
+// in several locales is found in each.
+func foundPages(rows []foundRow) []cms.FoundPage {
+	type name struct{ id, claimed cms.ID }
+	var order []name
+	byPage := map[name][]cms.PageRow{}
+	for _, r := range rows {
+		n := name{r.ID, r.claimed}
+		if byPage[n] == nil {
+			order = append(order, n)
+		}
+		byPage[n] = append(byPage[n], r.PageRow)
+	}
+	pages := make([]cms.FoundPage, len(order))
+	for i, n := range order {
+		pages[i] = cms.FoundPage{Page: cms.PageFromRows(byPage[n]), Shape: rows[0].shape, ClaimedIn: n.claimed}
+	}
+	return pages
+}
+
+func (q queries) ListPages(ctx context.Context, pq cms.PageQuery) ([]cms.ListedPage, error) {
+	version := sources(pq.SiteID, pq.Version)[0]
+	query, args := listQuery(version, version.columns()+`, (select `+q.dialect.pathList+` from page o
+			where o.site_id = p.site_id and o.version = p.version and o.id = p.id and o.locale_id <> ?),
+		(select s.shape from site s where s.id = p.site_id)`, pq, cms.NoID, stateOnline, nil)
+	return all(ctx, q, func(r row) (l cms.ListedPage, err error) {
+		var paths *string
+		if l.PageRow, err = scanPageRow(withColumn(withColumn(r, &l.Shape), &paths)); err == nil {
+			l.Paths, err = splitPaths(paths)
+		}
+		return l, err
+	}, query, append([]any{cms.NoID}, args...)...)
+}
+
+// splitPaths reads what the dialect's pathList wrote: a line for each locale.
+func splitPaths(lines *string) (map[cms.ID]string, error) {
+	if lines == nil {
+		return nil, nil //nolint:nilnil // an empty map
+	}
+	paths := map[cms.ID]string{}
+	for line := range strings.SplitSeq(*lines, "\n") {
+		locale, pathname, _ := strings.Cut(line, " ")
+		id, err := uuid.Parse(locale)
+		if err != nil {
+			return nil, fmt.Errorf("a list of pathnames has %q: %w", line, err)
+		}
+		paths[id] = pathname
+	}
+	return paths, nil
+}

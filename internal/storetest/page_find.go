@@ -1,0 +1,94 @@
+package storetest
+
+import (
+	"testing"
+
+	"galley/internal/cms"
+)
+
+func pageFound(t *testing.T, store cms.Store) {
+	site, french, german := twoLocales(t, store)
+	full := fullPage(site.ID, french, german)
+	plain := newPage(site.ID, "/plain")
+	twin := localize(newPage(site.ID, "/twin"), french, pathnamePatch("/plain"))
+	createPages(t, store, full, plain, twin)
+	createRoutes(t, store, newRoute(site.ID, "/route"))
+	shape := value(store.Shape(t.Context(), site.ID))(t)
+
+	for _, want := range []cms.Page{full, plain} {
+		found := value(store.FindPage(t.Context(), cms.Draft, want.ID))(t)
+		same(t, "by id", found, cms.FoundPage{Page: want, Shape: shape})
+	}
+	_, err := store.FindPage(t.Context(), cms.Live, full.ID)
+	wantNotFound(t, "in a version that does not have it", cms.KindPage, err)
+	_, err = store.FindPage(t.Context(), cms.Draft, cms.NewID())
+	wantNotFound(t, "unknown", cms.KindPage, err)
+
+	found := value(store.FindPages(t.Context(), site.ID, cms.Draft, "/plain"))(t)
+	byLocale := map[cms.ID]cms.FoundPage{}
+	for _, f := range found {
+		byLocale[f.ClaimedIn] = f
+	}
+	same(t, "by pathname", byLocale, map[cms.ID]cms.FoundPage{
+		cms.NoID: {Page: plain, Shape: shape}, french: {Page: twin, Shape: shape, ClaimedIn: french},
+	})
+	for _, pathname := range []string{"/route", "/Plain", "/none"} {
+		sameList(t, pathname, value(store.FindPages(t.Context(), site.ID, cms.Draft, pathname))(t), nil)
+	}
+	sameList(t, "in another site", value(store.FindPages(t.Context(), aSite(t, store).ID, cms.Draft, "/plain"))(t), nil)
+}
+
+func pageListed(t *testing.T, store cms.Store) {
+	site, french, german := twoLocales(t, store)
+	offline := newPage(site.ID, "/offline")
+	offline.IsOnline = false
+	createPages(t, store, fullPage(site.ID, french, german), newPage(site.ID, "/z"), newPage(site.ID, "/y"), offline)
+	shape := value(store.Shape(t.Context(), site.ID))(t)
+	for _, sort := range cms.PageSorts {
+		for _, descending := range []bool{false, true} {
+			q := cms.PageQuery{SiteID: site.ID, Sort: sort, Descending: descending, Limit: 1}
+			for {
+				rows := value(store.Pages(t.Context(), q))(t)
+				paths := value(store.PagePaths(t.Context(), site.ID, cms.Draft, ids(rows, func(r cms.PageRow) cms.ID { return r.ID })))(t)
+				var want []cms.ListedPage
+				for _, r := range rows {
+					want = append(want, cms.ListedPage{PageRow: r, Paths: paths[r.ID], Shape: shape})
+				}
+				sameList(t, string(sort), value(store.ListPages(t.Context(), q))(t), want)
+				if len(rows) <= q.Limit {
+					break
+				}
+				q.After = new(rows[0].Position(sort))
+			}
+		}
+	}
+}
+
+func siteShape(t *testing.T, store cms.Store) {
+	site := aSite(t, store)
+	locale := newLocale(site.ID, "fr")
+	last := value(store.Shape(t.Context(), site.ID))(t)
+	for _, step := range []struct {
+		name    string
+		changes bool
+		do      func(cms.Tx) error
+	}{
+		{"a new locale", true, func(tx cms.Tx) error { return tx.CreateLocale(t.Context(), locale) }},
+		{"a changed locale", true, func(tx cms.Tx) error { return tx.UpdateLocale(t.Context(), locale) }},
+		{"a changed site", true, func(tx cms.Tx) error { return tx.UpdateSite(t.Context(), site) }},
+		{"a rotated key", true, func(tx cms.Tx) error {
+			site.PublicAPIKey = cms.NewSiteKey()
+			return tx.RotateSiteKey(t.Context(), site, at)
+		}},
+		{"a new page", false, func(tx cms.Tx) error { return tx.CreatePage(t.Context(), newPage(site.ID, "/p")) }},
+	} {
+		write(t, store, step.do)
+		shape := value(store.Shape(t.Context(), site.ID))(t)
+		if (shape != last) != step.changes {
+			t.Errorf("%s: the shape went from %d to %d", step.name, last, shape)
+		}
+		last = shape
+	}
+	_, err := store.Shape(t.Context(), cms.NewID())
+	wantNotFound(t, "unknown site", cms.KindSite, err)
+}

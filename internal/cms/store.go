@@ -171,6 +171,10 @@ type Tx interface {
 	// TouchApp notes when an app was used, unless a later time is noted.
 	TouchApp(ctx context.Context, workspaceID, id ID, at time.Time) error
 
+	// LockShape is Shape, with the site locked; LockShapeOf is the same for the
+	// site that a locale, page or route belongs to.
+	LockShape(ctx context.Context, siteID ID, lock Lock) (int64, error)
+	LockShapeOf(ctx context.Context, kind Kind, id ID, lock Lock) (siteID ID, shape int64, err error)
 	// LockSite is Site, locked.
 	LockSite(ctx context.Context, id ID, lock Lock) (Site, error)
 	// CreateSite stores a site with its key. Its default locale is created
@@ -195,7 +199,7 @@ type Tx interface {
 
 	// LockPage is Page, locked.
 	LockPage(ctx context.Context, siteID ID, version Version, id ID) (Page, error)
-	CreatePage(ctx context.Context, p Page) error
+	CreatePages(ctx context.Context, pages ...Page) error
 	// UpdatePage stores the rows in which after differs from before.
 	UpdatePage(ctx context.Context, before, after Page) error
 

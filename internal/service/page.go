@@ -250,15 +250,15 @@ func (s *Service) CreatePage(ctx context.Context, who Caller, in Input[cms.NewPa
 	}
 	var view PageView
 	err = s.inTx(ctx, func(tx cms.Tx) error {
-		site, err := who.lockSite(ctx, tx, n.SiteID.Value, cms.LockShared)
+		f, err := s.lockForm(ctx, tx, who, n.SiteID.Value, cms.LockShared)
 		if err != nil {
 			return err
 		}
-		spoken, err := speak(ctx, tx, site, "")
+		spoken, err := f.speak("")
 		if err != nil {
 			return err
 		}
-		page, err := s.createPage(ctx, tx, site, spoken, n.PagePatch)
+		page, err := s.createPage(ctx, tx, f.site, spoken, n.PagePatch)
 		if err != nil {
 			return err
 		}
@@ -268,15 +268,19 @@ func (s *Service) CreatePage(ctx context.Context, who Caller, in Input[cms.NewPa
 	return view, err
 }
 
-func (s *Service) createPage(ctx context.Context, tx cms.Tx, site cms.Site, spoken speech, patch cms.PagePatch) (cms.Page, error) {
+func (s *Service) newPage(site cms.Site, patch cms.PagePatch) cms.Page {
 	now := s.now()
 	blank := cms.Page{ID: cms.NewID(), SiteID: site.ID, Version: cms.Draft, CreatedAt: now, UpdatedAt: now}
 	blank.IsOnline = true
-	page := patch.Apply(blank, cms.NoID)
+	return patch.Apply(blank, cms.NoID)
+}
+
+func (s *Service) createPage(ctx context.Context, tx cms.Tx, site cms.Site, spoken speech, patch cms.PagePatch) (cms.Page, error) {
+	page := s.newPage(site, patch)
 	if err := moveClaims(ctx, tx, site.ID, page, nil, page.Claims(spoken.locales)); err != nil {
 		return page, err
 	}
-	return page, tx.CreatePage(ctx, page)
+	return page, tx.CreatePages(ctx, page)
 }
 
 // PageInput is an Input for a page in its default locale or in another, which
@@ -355,11 +359,12 @@ func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale st
 	}
 	var view PageView
 	err := s.inTx(ctx, func(tx cms.Tx) error {
-		site, err := who.lockChildSite(ctx, tx, cms.KindPage, ref, pageExists(cms.Draft), lock)
+		f, err := s.lockPageForm(ctx, tx, who, ref, lock)
 		if err != nil {
 			return err
 		}
-		spoken, err := speak(ctx, tx, site, locale)
+		site := f.site
+		spoken, err := f.speak(locale)
 		if err != nil {
 			return err
 		}

@@ -22,19 +22,32 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 	}
 	var results []BatchResult
 	err = s.inTx(ctx, func(tx cms.Tx) error {
-		site, err := who.lockSite(ctx, tx, batch.SiteID.Value, cms.LockExclusive)
+		f, err := s.lockForm(ctx, tx, who, batch.SiteID.Value, cms.LockExclusive)
 		if err != nil {
 			return err
 		}
-		spoken, err := speak(ctx, tx, site, "")
+		site := f.site
+		spoken, err := f.speak("")
 		if err != nil {
 			return err
 		}
-		results = make([]BatchResult, 0, len(batch.Operations.Value))
+		ops := batch.Operations.Value
+		results = make([]BatchResult, 0, len(ops))
 		var failed batchErrors
 		var writes []written
-		for i, op := range batch.Operations.Value {
-			result, wrote, err := s.operate(ctx, tx, site, spoken, op)
+		for i := 0; i < len(ops); i = len(results) {
+			if pages := s.leadingCreates(site, ops[i:]); len(pages) > 0 {
+				if err := createPages(ctx, tx, spoken, i, pages, &failed); err != nil {
+					return err
+				}
+				for _, page := range pages {
+					view := spoken.view(page)
+					results = append(results, BatchResult{Page: view})
+					writes = append(writes, wrotePage(page, nil, view))
+				}
+				continue
+			}
+			result, wrote, err := s.operate(ctx, tx, site, spoken, ops[i])
 			if err := failed.note(i, err); err != nil {
 				return err
 			}
@@ -49,14 +62,56 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 	return results, err
 }
 
-// operate does one operation, and tells what it wrote: a change that changes
-// nothing writes nothing.
-func (s *Service) operate(ctx context.Context, tx cms.Tx, site cms.Site, spoken speech, op cms.PageOperation) (BatchResult, []written, error) {
-	if op.Op.Value == cms.OpCreate {
-		page, err := s.createPage(ctx, tx, site, spoken, op.PagePatch)
-		view := spoken.view(page)
-		return BatchResult{Page: view}, []written{wrotePage(page, nil, view)}, err
+// leadingCreates are the pages that the operations up to the first one that is
+// no creation make.
+func (s *Service) leadingCreates(site cms.Site, ops []cms.PageOperation) []cms.Page {
+	var pages []cms.Page
+	for _, op := range ops {
+		if op.Op.Value != cms.OpCreate {
+			break
+		}
+		pages = append(pages, s.newPage(site, op.PagePatch))
 	}
+	return pages
+}
+
+// createPages stores new pages all at once. A new page goes by one pathname in
+// every locale, so whoever holds that is in its way.
+func createPages(ctx context.Context, tx cms.Tx, spoken speech, first int, pages []cms.Page, failed *batchErrors) error {
+	pathnames := make([]string, len(pages))
+	for i, p := range pages {
+		pathnames[i] = p.Pathname
+	}
+	held, err := tx.Claims(ctx, pages[0].SiteID, cms.Draft, pathnames)
+	if err != nil {
+		return err
+	}
+	taken := make(map[string]bool, len(pages)+len(held))
+	for _, h := range held {
+		taken[h.Pathname] = true
+	}
+	var free []cms.Page
+	var claims []cms.Claim
+	for i, p := range pages {
+		if taken[p.Pathname] {
+			if err := failed.note(first+i, cms.ErrPathnameTaken); err != nil {
+				return err
+			}
+			continue
+		}
+		taken[p.Pathname] = true
+		free = append(free, p)
+		claims = append(claims, p.Claims(spoken.locales)...)
+	}
+	if err := tx.TakePathnames(ctx, pages[0].SiteID, claims); err != nil {
+		return err
+	}
+	return tx.CreatePages(ctx, free...)
+}
+
+// operate does one operation on a page that is there, and tells what it wrote:
+// a change that changes nothing writes nothing.
+func (s *Service) operate(ctx context.Context, tx cms.Tx, site cms.Site, spoken speech, op cms.PageOperation) (BatchResult, []written, error) {
 	if op.Locale.Set {
 		var err error
 		if spoken, err = spoken.in(site, op.Locale.Value); err != nil {

@@ -29,23 +29,72 @@ type forms struct {
 // maxForms bounds what is remembered.
 const maxForms = 20_000
 
-// find returns the form that a site has in a shape.
-func (f *forms) find(ctx context.Context, store cms.Store, siteID cms.ID, shape int64) (form, bool) {
+// find returns the form that a site has in a shape, if it is remembered.
+func (f *forms) find(siteID cms.ID, shape int64) (form, bool) {
 	f.mu.RLock()
+	defer f.mu.RUnlock()
 	known, ok := f.known[siteID]
-	f.mu.RUnlock()
-	if ok && known.shape == shape {
+	return known, ok && known.shape == shape
+}
+
+// form returns the form that a site has in a shape, unless it has another by
+// now.
+func (s *Service) form(ctx context.Context, siteID cms.ID, shape int64) (form, bool) {
+	known, ok := s.forms.find(siteID, shape)
+	if ok {
 		return known, true
 	}
-	err := store.View(ctx, func(r cms.Reader) (err error) {
+	err := s.store.View(ctx, func(r cms.Reader) (err error) {
 		known, err = readForm(ctx, r, siteID)
 		return err
 	})
 	if err != nil {
 		return known, false
 	}
-	f.keep(known)
+	s.forms.keep(known)
 	return known, known.shape == shape
+}
+
+// lockForm locks a site that exists and that the caller may reach, and returns
+// its form.
+func (s *Service) lockForm(ctx context.Context, tx cms.Tx, who Caller, siteID cms.ID, lock cms.Lock) (form, error) {
+	shape, err := tx.LockShape(ctx, siteID, lock)
+	if err != nil {
+		return form{}, err
+	}
+	return s.lockedForm(ctx, tx, who, siteID, shape)
+}
+
+func (s *Service) lockedForm(ctx context.Context, tx cms.Tx, who Caller, siteID cms.ID, shape int64) (form, error) {
+	known, ok := s.forms.find(siteID, shape)
+	if !ok {
+		var err error
+		// It is not kept: the transaction may be the one that changed it.
+		if known, err = readForm(ctx, tx, siteID); err != nil {
+			return known, err
+		}
+	}
+	_, err := who.checkSite(known.site, nil)
+	return known, err
+}
+
+// lockPageForm is lockForm for the site of a page that is named by its id. What
+// is not plainly there and allowed is left to the thorough way.
+func (s *Service) lockPageForm(ctx context.Context, tx cms.Tx, who Caller, ref Ref, lock cms.Lock) (form, error) {
+	if ref.ID != cms.NoID && ref.SiteID == cms.NoID {
+		siteID, shape, err := tx.LockShapeOf(ctx, cms.KindPage, ref.ID, lock)
+		if err != nil {
+			return form{}, err
+		}
+		if known, err := s.lockedForm(ctx, tx, who, siteID, shape); err == nil {
+			return known, nil
+		}
+	}
+	site, err := who.lockChildSite(ctx, tx, cms.KindPage, ref, pageExists(cms.Draft), lock)
+	if err != nil {
+		return form{}, err
+	}
+	return readForm(ctx, tx, site.ID)
 }
 
 func readForm(ctx context.Context, r cms.Reader, siteID cms.ID) (known form, err error) {
@@ -93,7 +142,7 @@ func (s *Service) quickPage(ctx context.Context, who Caller, q ReadPage) (PageVi
 		if err != nil || found.DeletedAt != nil || (q.Ref.SiteID != cms.NoID && q.Ref.SiteID != found.SiteID) {
 			return PageView{}, false
 		}
-		f, ok := s.forms.find(ctx, s.store, found.SiteID, found.Shape)
+		f, ok := s.form(ctx, found.SiteID, found.Shape)
 		if !ok || !f.admits(who, q.Version) {
 			return PageView{}, false
 		}
@@ -108,7 +157,7 @@ func (s *Service) quickPage(ctx context.Context, who Caller, q ReadPage) (PageVi
 	if err != nil || len(found) == 0 {
 		return PageView{}, false
 	}
-	f, ok := s.forms.find(ctx, s.store, q.Ref.SiteID, found[0].Shape)
+	f, ok := s.form(ctx, q.Ref.SiteID, found[0].Shape)
 	if !ok || !f.admits(who, q.Version) {
 		return PageView{}, false
 	}
@@ -153,7 +202,7 @@ func (s *Service) quickPages(ctx context.Context, who Caller, ask ReadPages) (Pa
 	if err != nil || len(listed) == 0 {
 		return PageList{}, false
 	}
-	f, ok := s.forms.find(ctx, s.store, q.SiteID, listed[0].Shape)
+	f, ok := s.form(ctx, q.SiteID, listed[0].Shape)
 	if !ok || !f.admits(who, ask.Version) {
 		return PageList{}, false
 	}

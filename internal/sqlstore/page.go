@@ -121,11 +121,24 @@ func (q queries) LockPage(ctx context.Context, siteID cms.ID, version cms.Versio
 	return q.Page(ctx, siteID, version, id)
 }
 
-func (q queries) CreatePage(ctx context.Context, p cms.Page) error {
-	if err := q.changeRows(ctx, rowChanges(nil, &p)); err != nil {
+func (q queries) CreatePages(ctx context.Context, pages ...cms.Page) error {
+	var rows []rowChange
+	for _, p := range pages {
+		rows = append(rows, rowChanges(nil, &p)...)
+	}
+	if err := q.changeRows(ctx, rows); err != nil {
 		return err
 	}
-	return q.addToDirectory(ctx, cms.KindPage, p.ID, p.SiteID)
+	for chunk := range slices.Chunk(pages, idChunk) {
+		var args []any
+		for _, p := range chunk {
+			args = append(args, p.ID, p.SiteID, cms.KindPage)
+		}
+		if err := q.run(ctx, addToDirectory+strings.Repeat(`, (?, ?, ?)`, len(chunk)-1), args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (q queries) UpdatePage(ctx context.Context, before, after cms.Page) error {

@@ -200,7 +200,7 @@ func seedPages(t *testing.T, s *Store, site cms.Site) {
 		do(t, s.InTx(t.Context(), func(tx cms.Tx) error {
 			for i := range 200 {
 				p := seedPage(site.ID, fmt.Sprintf("/p/%d", i))
-				if err := tx.CreatePage(t.Context(), p); err != nil {
+				if err := tx.CreatePages(t.Context(), p); err != nil {
 					return err
 				}
 				r := cms.Route{ID: cms.NewID(), SiteID: site.ID, Pathname: fmt.Sprintf("/r/%d", i), CreatedAt: time.Now()}
@@ -289,7 +289,7 @@ func useEverything(t *testing.T, q queries, site cms.Site) {
 	do(t, q.TouchApp(ctx, app.WorkspaceID, app.ID, time.Now()))
 	do(t, q.CreateLocale(ctx, locale))
 	do(t, q.UpdateLocale(ctx, locale))
-	do(t, q.CreatePage(ctx, before))
+	do(t, q.CreatePages(ctx, before))
 	do(t, q.TakePathnames(ctx, site.ID, claims))
 	useReader(t, q, site, app, locale, before, ids, list)
 	useLocks(t, q, site, app, before)
@@ -341,6 +341,8 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 			return err
 		},
 		func() error { _, err := q.Shape(ctx, site.ID); return err },
+		func() error { _, err := q.LockShape(ctx, site.ID, cms.LockShared); return err },
+		func() error { _, _, err := q.LockShapeOf(ctx, cms.KindPage, page.ID, cms.LockShared); return err },
 		func() error { _, err := q.PagePaths(ctx, site.ID, cms.Draft, ids); return err },
 		func() error { _, err := q.LocalizedPages(ctx, site.ID, cms.Draft, locale.ID, 10); return err },
 		func() error { _, err := q.Routes(ctx, site.ID, list); return err },

@@ -75,7 +75,7 @@ func furnish(t *testing.T, s *Store, site cms.Site) {
 	rotated := site
 	rotated.PublicAPIKey = cms.NewSiteKey()
 	for _, step := range []func(tx cms.Tx) error{
-		func(tx cms.Tx) error { return tx.CreatePage(t.Context(), p) },
+		func(tx cms.Tx) error { return tx.CreatePages(t.Context(), p) },
 		func(tx cms.Tx) error { return tx.UpdatePage(t.Context(), cms.Page{}, live) },
 		func(tx cms.Tx) error { return tx.CreateRoute(t.Context(), r) },
 		func(tx cms.Tx) error {

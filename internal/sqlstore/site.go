@@ -83,8 +83,10 @@ func (q queries) SiteOf(ctx context.Context, kind cms.Kind, id cms.ID) (cms.ID, 
 }
 
 func (q queries) addToDirectory(ctx context.Context, kind cms.Kind, id, siteID cms.ID) error {
-	return q.run(ctx, `insert into directory (id, site_id, kind) values (?, ?, ?)`, id, siteID, kind)
+	return q.run(ctx, addToDirectory, id, siteID, kind)
 }
+
+const addToDirectory = `insert into directory (id, site_id, kind) values (?, ?, ?)`
 
 func (q queries) CreateSite(ctx context.Context, s cms.Site) error {
 	err := q.run(ctx, `insert into site (id, workspace_id, name, host_origin, public_api_key, key_access, locale_mode,
@@ -105,6 +107,23 @@ func (q queries) addSiteKey(ctx context.Context, s cms.Site) error {
 func (q queries) Shape(ctx context.Context, siteID cms.ID) (int64, error) {
 	shape, err := one(ctx, q, func(r row) (n int64, err error) { return n, r.Scan(&n) }, `select shape from site where id = ?`, siteID)
 	return found(cms.KindSite, shape, err)
+}
+
+func (q queries) LockShape(ctx context.Context, siteID cms.ID, lock cms.Lock) (int64, error) {
+	shape, err := one(ctx, q, func(r row) (n int64, err error) { return n, r.Scan(&n) },
+		`select s.shape from site s where s.id = ?`+q.dialect.siteLock(lock), siteID)
+	return found(cms.KindSite, shape, err)
+}
+
+func (q queries) LockShapeOf(ctx context.Context, kind cms.Kind, id cms.ID, lock cms.Lock) (siteID cms.ID, shape int64, err error) {
+	suffix := q.dialect.siteLock(lock)
+	if suffix != "" {
+		suffix += " of s"
+	}
+	siteID, err = one(ctx, q, func(r row) (siteID cms.ID, err error) { return siteID, r.Scan(&siteID, &shape) },
+		`select s.id, s.shape from directory d join site s on s.id = d.site_id where d.id = ? and d.kind = ?`+suffix, id, kind)
+	siteID, err = found(kind, siteID, err)
+	return siteID, shape, err
 }
 
 func (q queries) reshape(ctx context.Context, siteID cms.ID) error {

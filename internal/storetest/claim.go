@@ -59,7 +59,7 @@ func claimRefusalIsHarmless(t *testing.T, store cms.Store) {
 		if !errors.Is(err, cms.ErrPathnameTaken) {
 			return fmt.Errorf("got %w, want %w", err, cms.ErrPathnameTaken)
 		}
-		if err := tx.CreatePage(t.Context(), second); err != nil {
+		if err := tx.CreatePages(t.Context(), second); err != nil {
 			return err
 		}
 		return tx.TakePathnames(t.Context(), site.ID, second.Claims(nil))

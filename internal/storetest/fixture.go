@@ -184,7 +184,7 @@ func titlePatch(title string) cms.PagePatch {
 // createPages stores pages with the pathnames that they hold.
 func createPages(t *testing.T, store cms.Store, pages ...cms.Page) {
 	t.Helper()
-	writePages(t, store, pages, func(tx cms.Tx, p cms.Page) error { return tx.CreatePage(t.Context(), p) })
+	writePages(t, store, pages, func(tx cms.Tx, p cms.Page) error { return tx.CreatePages(t.Context(), p) })
 }
 
 // putLive gives pages that are in the draft a live version.

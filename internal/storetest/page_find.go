@@ -80,7 +80,7 @@ func siteShape(t *testing.T, store cms.Store) {
 			site.PublicAPIKey = cms.NewSiteKey()
 			return tx.RotateSiteKey(t.Context(), site, at)
 		}},
-		{"a new page", false, func(tx cms.Tx) error { return tx.CreatePage(t.Context(), newPage(site.ID, "/p")) }},
+		{"a new page", false, func(tx cms.Tx) error { return tx.CreatePages(t.Context(), newPage(site.ID, "/p")) }},
 	} {
 		write(t, store, step.do)
 		shape := value(store.Shape(t.Context(), site.ID))(t)
@@ -91,4 +91,19 @@ func siteShape(t *testing.T, store cms.Store) {
 	}
 	_, err := store.Shape(t.Context(), cms.NewID())
 	wantNotFound(t, "unknown site", cms.KindSite, err)
+	for _, lock := range []cms.Lock{cms.LockShared, cms.LockExclusive} {
+		write(t, store, func(tx cms.Tx) error {
+			same(t, "locked", value(tx.LockShape(t.Context(), site.ID, lock))(t), last)
+			siteID, shape, err := tx.LockShapeOf(t.Context(), cms.KindLocale, locale.ID, lock)
+			same(t, "of a locale", []any{siteID, shape}, []any{site.ID, last})
+			if err != nil {
+				return err
+			}
+			_, err = tx.LockShape(t.Context(), cms.NewID(), lock)
+			wantNotFound(t, "unknown site, locked", cms.KindSite, err)
+			_, _, err = tx.LockShapeOf(t.Context(), cms.KindPage, locale.ID, lock)
+			wantNotFound(t, "of another kind", cms.KindPage, err)
+			return nil
+		})
+	}
 }

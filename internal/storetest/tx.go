@@ -27,7 +27,7 @@ func txRollback(t *testing.T, store cms.Store) {
 		return errors.Join(
 			tx.UpdateSite(t.Context(), renamed), tx.UpdatePage(t.Context(), kept, gone),
 			tx.ReleasePathnames(t.Context(), site.ID, kept.Claims(nil)),
-			tx.CreatePage(t.Context(), page), tx.CreateRoute(t.Context(), route),
+			tx.CreatePages(t.Context(), page), tx.CreateRoute(t.Context(), route),
 			tx.TakePathnames(t.Context(), site.ID, route.Claims()), errAbandoned)
 	})
 	if !errors.Is(err, errAbandoned) {
@@ -72,7 +72,7 @@ func txReadsOwnWrites(t *testing.T, store cms.Store) {
 	site := aSite(t, store)
 	page, route := newPage(site.ID, "/p"), newRoute(site.ID, "/r")
 	write(t, store, func(tx cms.Tx) error {
-		if err := errors.Join(tx.CreatePage(t.Context(), page), tx.CreateRoute(t.Context(), route),
+		if err := errors.Join(tx.CreatePages(t.Context(), page), tx.CreateRoute(t.Context(), route),
 			tx.TakePathnames(t.Context(), site.ID, page.Claims(nil))); err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func txView(t *testing.T, store cms.Store) {
 		renamed.Name = "Renamed"
 		write(t, store, func(tx cms.Tx) error {
 			return errors.Join(tx.UpdatePage(t.Context(), page, gone), tx.UpdateSite(t.Context(), renamed),
-				tx.CreatePage(t.Context(), newPage(site.ID, "/new")))
+				tx.CreatePages(t.Context(), newPage(site.ID, "/new")))
 		})
 		same(t, "Pages", value(r.Pages(t.Context(), q))(t), before)
 		same(t, "Page", value(r.Page(t.Context(), site.ID, cms.Draft, page.ID))(t), page)

@@ -47,7 +47,7 @@ func restless(t *testing.T, store cms.Store, siteID, localeID cms.ID, seed uint6
 		gone := mine[0]
 		gone.DeletedAt = new(at)
 		err := store.InTx(t.Context(), func(tx cms.Tx) error {
-			if err := tx.CreatePage(t.Context(), p); err != nil {
+			if err := tx.CreatePages(t.Context(), p); err != nil {
 				return err
 			}
 			if err := change(t, tx, moved); err != nil || len(mine) < 20 {

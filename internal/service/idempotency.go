@@ -26,11 +26,24 @@ type Answered struct {
 	Sealed   bool
 }
 
+// repeat is the answer that was kept for the request.
+func (o Once) repeat(kept cms.KeptAnswer, err error) (Answered, error) {
+	if err == nil && kept.Request != o.Request {
+		err = errOtherRequest
+	}
+	return Answered{kept.Status, kept.Location, kept.Body, kept.Sealed}, err
+}
+
 // Do runs a request in one transaction with the keeping of its answer, unless
 // it has been answered: then it repeats that answer. Only what run returns
 // without an error is kept. The service's own transactions within run join the
 // one transaction.
 func (s *Service) Do(ctx context.Context, who Caller, once Once, run func(context.Context) (Answered, error)) (Answered, error) {
+	since := s.now().Add(-cms.KeptFor)
+	// Once the first is answered nobody waits, not even for another twin.
+	if kept, err := s.store.KeptAnswer(ctx, who.ID(), once.Key, since); cms.CodeOf(err) != cms.CodeNotFound {
+		return once.repeat(kept, err)
+	}
 	release, free := s.underWay.take(requestName{who.ID(), once.Key})
 	if !free {
 		return Answered{}, errUnderWay
@@ -44,15 +57,9 @@ func (s *Service) Do(ctx context.Context, who Caller, once Once, run func(contex
 			}
 			return err
 		}
-		kept, err := tx.KeptAnswer(ctx, who.ID(), once.Key, s.now().Add(-cms.KeptFor))
-		if err == nil {
-			if kept.Request != once.Request {
-				return errOtherRequest
-			}
-			answered = Answered{kept.Status, kept.Location, kept.Body, kept.Sealed}
-			return nil
-		}
+		kept, err := tx.KeptAnswer(ctx, who.ID(), once.Key, since)
 		if cms.CodeOf(err) != cms.CodeNotFound {
+			answered, err = once.repeat(kept, err)
 			return err
 		}
 		if answered, err = run(context.WithValue(ctx, txKey{}, tx)); err != nil {

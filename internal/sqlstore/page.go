@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -50,12 +51,17 @@ type source struct {
 func sources(siteID cms.ID, version cms.Version) []source {
 	if seq, past := version.Past(); past {
 		return []source{
-			{"page", "p.site_id = ? and p.version = ? and p.since <= ?", []any{siteID, cms.Live, seq}},
+			{"page", "p.site_id = ? and p." + is(cms.Live) + " and p.since <= ?", []any{siteID, seq}},
 			{"page_past", "p.site_id = ? and p.since <= ? and p.until > ?", []any{siteID, seq, seq}},
 		}
 	}
-	return []source{{"page", "p.site_id = ? and p.version = ?", []any{siteID, version}}}
+	return []source{{"page", "p.site_id = ? and p." + is(version), []any{siteID}}}
 }
+
+// is names a version. It is part of the text of a statement, since a value that
+// decides whether an index on some rows can be used makes SQLite prepare the
+// statement anew each time.
+func is(version cms.Version) string { return "version = " + strconv.Itoa(int(version)) }
 
 // columns are pageColumns as the table has them: what was live has no version.
 func (s source) columns() string {
@@ -112,8 +118,8 @@ func (q queries) LockPage(ctx context.Context, siteID cms.ID, version cms.Versio
 	// The default row is the one that every writer locks first; the others
 	// are read after it.
 	if q.dialect.lockUpdate != "" {
-		_, err := all(ctx, q, scanID, `select id from page where site_id = ? and version = ? and id = ? and locale_id = ?`+
-			q.dialect.lockUpdate, siteID, version, id, cms.NoID)
+		_, err := all(ctx, q, scanID, `select id from page where site_id = ? and `+is(version)+` and id = ? and locale_id = ?`+
+			q.dialect.lockUpdate, siteID, id, cms.NoID)
 		if err != nil {
 			return cms.Page{}, err
 		}
@@ -194,8 +200,8 @@ func (q queries) PagePaths(ctx context.Context, siteID cms.ID, version cms.Versi
 }
 
 func (q queries) LocalizedPages(ctx context.Context, siteID cms.ID, version cms.Version, localeID cms.ID, limit int) ([]cms.ID, error) {
-	return all(ctx, q, scanID, `select id from page where site_id = ? and version = ? and locale_id = ? limit ?`,
-		siteID, version, localeID, limit)
+	return all(ctx, q, scanID, `select id from page where site_id = ? and `+is(version)+` and locale_id = ? limit ?`,
+		siteID, localeID, limit)
 }
 
 // Pages reads each part of the list from an index in the order asked for, at

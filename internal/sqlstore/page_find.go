@@ -27,9 +27,9 @@ func (q queries) FindPage(ctx context.Context, version cms.Version, id cms.ID) (
 		f.PageRow, err = scanPageRow(withColumn(r, &f.shape))
 		return f, err
 	}, `select `+prefixed+`, s.shape from directory d
-		join page p on p.site_id = d.site_id and p.version = ? and p.id = d.id
+		join page p on p.site_id = d.site_id and p.`+is(version)+` and p.id = d.id
 		join site s on s.id = d.site_id
-		where d.id = ?`, version, id)
+		where d.id = ?`, id)
 	if err != nil {
 		return cms.FoundPage{}, err
 	}
@@ -45,9 +45,9 @@ func (q queries) FindPages(ctx context.Context, siteID cms.ID, version cms.Versi
 		f.PageRow, err = scanPageRow(withColumn(withColumn(r, &f.claimed), &f.shape))
 		return f, err
 	}, `select `+prefixed+`, s.shape, c.locale_id from pathname c
-		join page p on p.site_id = c.site_id and p.version = c.version and p.id = c.owner_id
+		join page p on p.site_id = c.site_id and p.`+is(version)+` and p.id = c.owner_id
 		join site s on s.id = c.site_id
-		where c.site_id = ? and c.version = ? and c.pathname = ? and not c.by_route`, siteID, version, pathname)
+		where c.site_id = ? and c.`+is(version)+` and c.pathname = ? and not c.by_route`, siteID, pathname)
 	return foundPages(rows), err
 }
 
@@ -73,8 +73,10 @@ func foundPages(rows []foundRow) []cms.FoundPage {
 
 func (q queries) ListPages(ctx context.Context, pq cms.PageQuery) ([]cms.ListedPage, error) {
 	version := sources(pq.SiteID, pq.Version)[0]
+	// Naming a column that no index has keeps SQLite from reading a whole site
+	// from one that has all the others.
 	query, args := listQuery(version, version.columns()+`, (select `+q.dialect.pathList+` from page o
-			where o.site_id = p.site_id and o.version = p.version and o.id = p.id and o.locale_id <> ?),
+			where o.site_id = p.site_id and o.version = p.version and o.id = p.id and o.locale_id <> ? and o.own >= 0),
 		(select s.shape from site s where s.id = p.site_id)`, pq, cms.NoID, stateOnline, nil)
 	return all(ctx, q, func(r row) (l cms.ListedPage, err error) {
 		var paths *string

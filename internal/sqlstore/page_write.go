@@ -93,13 +93,14 @@ func (q queries) putRows(ctx context.Context, rows [][]any, onConflict string) e
 	return nil
 }
 
+// deleteRows deletes rows of one version.
 func (q queries) deleteRows(ctx context.Context, rows []cms.PageRow) error {
 	for chunk := range slices.Chunk(rows, rowChunk) {
 		var args []any
 		for _, r := range chunk {
-			args = append(args, r.SiteID, r.Version, r.ID, r.LocaleID)
+			args = append(args, r.SiteID, r.ID, r.LocaleID)
 		}
-		one := `(site_id = ? and version = ? and id = ? and locale_id = ?)`
+		one := `(site_id = ? and ` + is(chunk[0].Version) + ` and id = ? and locale_id = ?)`
 		if err := q.run(ctx, `delete from page where `+one+strings.Repeat(` or `+one, len(chunk)-1), args...); err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ var postgresDialect = &dialect{
 	goose: goose.DialectPostgres,
 	words: map[string]string{
 		"UUID": "uuid", "Text": `text collate "C"`, "Bytes": "bytea",
-		"Clustered": "",
+		"Clustered": "", "Statistics": "", // it gathers its own
 	},
 	placeholder: dollar,
 	id:          func(id cms.ID) any { return id.String() },

@@ -134,15 +134,19 @@ func (q queries) PublishedPages(ctx context.Context, siteID cms.ID, seq int64, a
 }
 
 func (q queries) PagesSince(ctx context.Context, siteID cms.ID, seq int64) ([]cms.ID, error) {
-	return all(ctx, q, scanID, `select id from page where site_id = ? and version = 1 and since > ?
-		union select id from page_past where site_id = ? and until > ? order by id`, siteID, seq, siteID, seq)
+	live, err := all(ctx, q, scanID, `select id from page where site_id = ? and version = 1 and since > ?`, siteID, seq)
+	if err != nil {
+		return nil, err
+	}
+	past, err := all(ctx, q, scanID, `select id from page_past where site_id = ? and until > ?`, siteID, seq)
+	return cms.SortIDs(append(live, past...)), err
 }
 
 func (q queries) CountLive(ctx context.Context, siteID cms.ID) (pages, rows int, err error) {
 	counts, err := one(ctx, q, func(r row) (n [2]int, err error) {
 		return n, r.Scan(&n[0], &n[1])
 	}, `select coalesce(sum(case when locale_id = ? then 1 else 0 end), 0), count(*) from page
-		where site_id = ? and version = ?`, cms.NoID, siteID, cms.Live)
+		where site_id = ? and `+is(cms.Live), cms.NoID, siteID)
 	return counts[0], counts[1], err
 }
 
@@ -162,8 +166,8 @@ func (q queries) ReplaceLive(ctx context.Context, siteID cms.ID, seq int64, chan
 	}
 	for chunk := range slices.Chunk(was, idChunk) {
 		err := q.run(ctx, `insert into page_past (`+pastColumns+`, until) select `+pastColumns+`, cast(? as bigint)
-			from page where site_id = ? and version = ? and id in (`+marks(len(chunk))+`)`,
-			slices.Concat([]any{seq, siteID, cms.Live}, anys(chunk))...)
+			from page where site_id = ? and `+is(cms.Live)+` and id in (`+marks(len(chunk))+`)`,
+			slices.Concat([]any{seq, siteID}, anys(chunk))...)
 		if err != nil {
 			return err
 		}
@@ -173,8 +177,8 @@ func (q queries) ReplaceLive(ctx context.Context, siteID cms.ID, seq int64, chan
 
 func (q queries) MarkPages(ctx context.Context, siteID cms.ID, ids []cms.ID, publishedAt *time.Time, dirty bool) error {
 	for chunk := range slices.Chunk(ids, idChunk) {
-		where := ` where site_id = ? and version = ? and id in (` + marks(len(chunk)) + `)`
-		args := slices.Concat([]any{siteID, cms.Draft}, anys(chunk))
+		where := ` where site_id = ? and ` + is(cms.Draft) + ` and id in (` + marks(len(chunk)) + `)`
+		args := slices.Concat([]any{siteID}, anys(chunk))
 		var err error
 		if publishedAt != nil {
 			err = q.run(ctx, `update page set published_at = ?, dirty = (cast(? as boolean) and locale_id = ?)`+where,
@@ -196,7 +200,7 @@ func (q queries) PastPages(ctx context.Context, siteID, localeID cms.ID, limit i
 	}
 	states, err := all(ctx, q, func(r row) (s state, err error) {
 		return s, r.Scan(&s.id, &s.since)
-	}, `select id, since from page_past where site_id = ? and locale_id = ? limit ?`, siteID, localeID, limit)
+	}, `select id, since from page_past where site_id = ? and locale_id = ? and own >= 0 limit ?`, siteID, localeID, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -20,13 +20,46 @@ var sqliteDialect = &dialect{
 	goose: goose.DialectSQLite3,
 	words: map[string]string{
 		"UUID": "blob", "Text": "text", "Bytes": "blob",
-		"Clustered": " without rowid",
+		"Clustered": " without rowid", "Statistics": sqliteStatistics,
 	},
 	placeholder: questionMark,
 	pathList:    `group_concat(hex(o.locale_id) || ' ' || o.pathname, char(10))`,
 	id:          func(id cms.ID) any { return id[:] },
 	classify:    classifySQLite,
 }
+
+// sqliteStatistics tell SQLite's planner what tables look like that have filled:
+// how many rows there are, and how many share the first one, two and more
+// columns of an index. Without them it takes any index on the site for as good
+// as one on the page.
+const sqliteStatistics = `
+analyze;
+delete from sqlite_stat1;
+insert into sqlite_stat1 (tbl, idx, stat) values
+  ('site', 'site', '1000 1'),
+  ('site', 'site_workspace', '1000 1000 1'),
+  ('locale', 'locale', '5000 5 1'),
+  ('directory', 'directory', '1000000 1'),
+  ('pathname', 'pathname', '1000000 10000 5000 1 1'),
+  ('page', 'sqlite_autoindex_page_1', '1000000 10000 5000 2 1'),
+  ('page', 'page_dirty', '10000 100 1'),
+  ('page', 'page_since', '500000 5000 50 2'),
+  ('page', 'page_by_path', '1000000 10000 5000 2500 2000 1 1'),
+  ('page', 'page_by_title', '1000000 10000 5000 2500 2000 2 1'),
+  ('page', 'page_by_description', '1000000 10000 5000 2500 2000 20 1'),
+  ('page', 'page_by_created', '1000000 10000 5000 2500 2000 2 1'),
+  ('page', 'page_by_updated', '1000000 10000 5000 2500 2000 2 1'),
+  ('page_past', 'sqlite_autoindex_page_past_1', '1000000 10000 10 2 1'),
+  ('page_past', 'page_past_since', '1000000 10000 100 2'),
+  ('page_past', 'page_past_until', '1000000 10000 100 2'),
+  ('page_past', 'page_past_by_path', '1000000 10000 5000 4000 10 10'),
+  ('publish', 'sqlite_autoindex_publish_1', '10000 100 1'),
+  ('publish', 'publish_created', '10000 100 1 1'),
+  ('publish', 'publish_seq', '10000 100 1'),
+  ('audit', 'sqlite_autoindex_audit_1', '1000000 100000 1'),
+  ('audit', 'audit_site', '1000000 100000 1000 1'),
+  ('audit', 'audit_resource', '1000000 100000 5 1'),
+  ('audit', 'audit_app', '1000000 100000 50000 1');`
 
 // DatabaseFile is the name of the database in the data folder.
 const DatabaseFile = "galley.db"

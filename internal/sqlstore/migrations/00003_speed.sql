@@ -14,3 +14,5 @@ drop index page_past_by_title;
 drop index page_past_by_description;
 drop index page_past_by_created;
 drop index page_past_by_updated;
+
+{{.Statistics}}

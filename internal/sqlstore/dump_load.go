@@ -1,0 +1,192 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ErrNotEmpty says that a store that should be empty is not.
+var ErrNotEmpty = errors.New("the store is not empty")
+
+// Load fills an empty store with what send sends, which is of a version of the
+// schema, and brings the schema up to date. The rows come in one transaction:
+// a load that ends early leaves the store empty.
+func (s *Store) Load(ctx context.Context, version int64, send func(Sink) error) error {
+	schema, err := s.prepareLoad(ctx, version)
+	if err != nil {
+		return err
+	}
+	err = s.runTx(ctx, func(c conn) error {
+		q := queries{conn: c, dialect: s.dialect}
+		if err := q.checkEmpty(ctx, schema); err != nil {
+			return err
+		}
+		l := &loader{ctx: ctx, queries: q, schema: schema}
+		if err := send(l); err != nil {
+			return err
+		}
+		return l.flush()
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := s.Migrate(ctx); err != nil {
+		return err
+	}
+	return s.analyze(ctx, schema)
+}
+
+// prepareLoad gives the store the schema that the rows are of. Migrating them
+// later is what makes rows of an older program ours.
+func (s *Store) prepareLoad(ctx context.Context, version int64) (*schema, error) {
+	latest, err := LatestSchema()
+	if err != nil {
+		return nil, err
+	}
+	if version > latest {
+		return nil, fmt.Errorf("the rows are of schema version %d, and this program knows versions up to %d: use a newer galley", version, latest)
+	}
+	there, err := s.queries.schemaVersion(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if there > latest {
+		return nil, &NewerStoreError{there, latest}
+	}
+	newest, err := schemaAt(ctx, max(there, version))
+	if err != nil {
+		return nil, err
+	}
+	if err := s.queries.checkEmpty(ctx, newest); err != nil {
+		return nil, err
+	}
+	if there > version {
+		return nil, fmt.Errorf("the store is empty, but its schema is of version %d already, and the rows are of version %d: use a database without tables", there, version)
+	}
+	provider, err := s.provider()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := provider.UpTo(ctx, version); err != nil {
+		return nil, fmt.Errorf("can't make the schema: %w", err)
+	}
+	return schemaAt(ctx, version)
+}
+
+// checkEmpty tells whether those of the tables that are there have no row.
+func (q queries) checkEmpty(ctx context.Context, schema *schema) error {
+	there, err := q.tablesThere(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range schema.tables {
+		if !there[t.name] {
+			continue
+		}
+		found, err := all(ctx, q, func(r row) (n int64, err error) { return n, r.Scan(&n) }, `select 1 from `+t.name+` limit 1`)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			return ErrNotEmpty
+		}
+	}
+	return nil
+}
+
+// analyze lets the planner look at what came.
+func (s *Store) analyze(ctx context.Context, schema *schema) error {
+	statement := engines[s.dialect.goose].analyze
+	if statement == "" {
+		return nil
+	}
+	for _, t := range schema.tables {
+		if _, err := s.write.ExecContext(ctx, statement+" "+t.name); err != nil {
+			return s.queries.fail(ctx, err)
+		}
+	}
+	return nil
+}
+
+// An insert has up to this many values, which both engines take, and about this
+// many bytes.
+const (
+	insertValues = 4800
+	insertBytes  = 1 << 20
+)
+
+// loader inserts rows, many at a time.
+type loader struct {
+	ctx     context.Context //nolint:containedctx // of the load, which a sink's methods do not know
+	queries queries
+	schema  *schema
+
+	table table
+	args  []any
+	rows  int
+	bytes int
+}
+
+// Table begins a table.
+func (l *loader) Table(name string, columns []string) error {
+	if err := l.flush(); err != nil {
+		return err
+	}
+	known := false
+	if l.table, known = l.schema.table(name); !known {
+		return fmt.Errorf("the schema has no table %s", name)
+	}
+	if want := l.table.columnNames(); !slices.Equal(columns, want) {
+		return fmt.Errorf("table %s has the columns %v where the schema has %v", name, columns, want)
+	}
+	return nil
+}
+
+// Row adds a row to the table.
+func (l *loader) Row(values []any) error {
+	if len(values) != len(l.table.columns) {
+		return fmt.Errorf("table %s: a row of %d values", l.table.name, len(values))
+	}
+	for i, c := range l.table.columns {
+		arg, err := c.argument(values[i])
+		if err != nil {
+			return fmt.Errorf("table %s: %w", l.table.name, err)
+		}
+		l.args = append(l.args, arg)
+		l.bytes += size(values[i])
+	}
+	l.rows++
+	if len(l.args)+len(values) > insertValues || l.bytes > insertBytes {
+		return l.flush()
+	}
+	return nil
+}
+
+// size is about how many bytes a value takes.
+func size(plain any) int {
+	switch v := plain.(type) {
+	case string:
+		return len(v)
+	case []byte:
+		return len(v)
+	}
+	return 8
+}
+
+func (l *loader) flush() error {
+	if l.rows == 0 {
+		return nil
+	}
+	one := "(" + marks(len(l.table.columns)) + ")"
+	statement := `insert into ` + l.table.name + ` (` + strings.Join(l.table.columnNames(), ", ") + `) values ` +
+		strings.TrimSuffix(strings.Repeat(one+", ", l.rows), ", ")
+	if err := l.queries.run(l.ctx, statement, l.args...); err != nil {
+		return fmt.Errorf("table %s: %w", l.table.name, err)
+	}
+	clear(l.args)
+	l.args, l.rows, l.bytes = l.args[:0], 0, 0
+	return nil
+}

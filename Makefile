@@ -23,6 +23,7 @@ deps: ## Find or install what the tests need: PostgreSQL, Redis and Chromium
 .PHONY: test
 test: deps ## Run all tests, on both database engines
 	go test -timeout 15m ./...
+	go -C bench test ./...
 
 .PHONY: check
 check: generated lint test ## What CI runs: generated files fresh, lint, all tests
@@ -63,15 +64,39 @@ FUZZ ?= ./internal/cms ./internal/httpapi
 race: deps ## Run all tests with the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -timeout 30m ./...
 
+.PHONY: bench-build
+bench-build: build
+	cd bench && CGO_ENABLED=0 go build -trimpath -o ../bin/bench .
+	cd bench/pocketbase && CGO_ENABLED=0 GOTOOLCHAIN=auto go build -trimpath -o ../../bin/bench-pocketbase .
+
 .PHONY: bench
-bench: deps ## Measure the hot paths on both engines
-	go test -run '^$$' -bench '^Benchmark(Get|List|Create|Update|Batch)' -benchmem ./bench
-	go test -run '^$$' -bench '^BenchmarkBig' -benchtime 1x -timeout 30m ./bench
+bench: deps bench-build ## Measure Galley, PocketBase and the bare limit side by side (half an hour)
+	bin/bench
 
 .PHONY: bench-quick
-bench-quick: ## Measure the hot paths on SQLite, in under two minutes
-	go test -run '^$$' -bench '(Get|List|Create|Update|Batch)/sqlite' -benchtime 1s -benchmem ./bench
+bench-quick: bench-build ## The same in under two minutes: a few operations, on SQLite alone
+	bin/bench --quick
+
+GROWTH ?= 1000000
+
+.PHONY: bench-growth
+bench-growth: deps bench-build ## Measure how costs grow up to GROWTH pages (default 1000000) and 50 locales (an hour)
+	bin/bench --growth --growth-max $(GROWTH)
+
+COUNT ?= 1
+
+.PHONY: bench-micro
+bench-micro: deps ## Run the hot paths' benchmarks, with allocations
+	go test -run '^$$' -bench '^Benchmark(Get|List|Create|Update|Batch)' -benchmem -count $(COUNT) ./internal/bench
 
 .PHONY: torture
-torture: ## Kill the server under load, again and again
-	go test -timeout 30m -count 10 -v -run 'Kill' ./cmd/galley
+torture: torture-deps ## Kill, flood and starve the server; RUN='kill-sqlite' picks runs (docs/torture.md)
+	go run ./torture $(RUN)
+
+.PHONY: torture-short
+torture-short: torture-deps ## The short forms of the same, in under three minutes
+	go run ./torture --short $(RUN)
+
+.PHONY: torture-deps
+torture-deps:
+	@tools/deps.sh torture

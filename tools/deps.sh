@@ -20,6 +20,9 @@ need PostgreSQL postgresql '/usr/lib/postgresql/*/bin/initdb' initdb
 need Redis redis-server /usr/bin/redis-server redis-server
 need curl curl /usr/bin/curl curl
 need Chromium chromium /usr/bin/chromium chromium
+if [ "${1:-}" = torture ]; then
+	need strace strace /usr/bin/strace strace
+fi
 
 [ ${#missing[@]} -eq 0 ] && exit 0
 

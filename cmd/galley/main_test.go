@@ -122,7 +122,7 @@ func (p *process) signal(t *testing.T, s syscall.Signal) {
 	}
 }
 
-var listens = regexp.MustCompile(`(?m)^Galley 0\.1\.0 listens on (http://\S+)`)
+var listens = regexp.MustCompile(`(?m)^Galley 0\.1\.0 listens on (https?://\S+)`)
 
 // serve starts a server on a free port and waits until it takes requests.
 func serve(t *testing.T, env []string, args ...string) *process {
@@ -150,7 +150,10 @@ func serveOn(t *testing.T, env []string, args ...string) *process {
 	return p
 }
 
-func (p *process) address() string { return strings.TrimPrefix(p.url, "http://") }
+func (p *process) address() string {
+	_, address, _ := strings.Cut(p.url, "://")
+	return address
+}
 
 // eventually waits until something holds.
 func eventually(t *testing.T, what string, holds func() bool) {

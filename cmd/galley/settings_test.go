@@ -220,11 +220,12 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		says    []string
 		example bool
 	}{
-		"":            {[]string{"serve", "apps create", "apps list", "apps revoke", "migrate", "keygen", "openapi", "healthcheck", "version"}, true},
+		"":            {[]string{"serve", "apps create", "apps list", "apps rate", "apps revoke", "migrate", "keygen", "openapi", "healthcheck", "version"}, true},
 		"serve":       {[]string{"--addr", "--data", "--database-url", "--app-rate", "--site-rate", "--auth-rate", "--config", "GALLEY_ADDR"}, true},
-		"apps":        {[]string{"create", "list", "revoke"}, false},
-		"apps create": {[]string{"--name", "--workspace", "--new-workspace", "--scopes", "--json", "--data", "--database-url"}, true},
+		"apps":        {[]string{"create", "list", "rate", "revoke"}, false},
+		"apps create": {[]string{"--name", "--workspace", "--new-workspace", "--scopes", "--rate", "--json", "--data", "--database-url"}, true},
 		"apps list":   {[]string{"--data", "--database-url"}, true},
+		"apps rate":   {[]string{"<id>", "<rate>", "--data", "--database-url"}, true},
 		"apps revoke": {[]string{"<id>", "--data", "--database-url"}, true},
 		"migrate":     {[]string{"--data", "--database-url"}, true},
 		"keygen":      {[]string{"GALLEY_BOOTSTRAP_KEY"}, false},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"galley/internal/cms"
 	"galley/internal/config"
 	"galley/internal/httpapi"
+	"galley/internal/ratelimit"
 	"galley/internal/service"
 )
 
@@ -18,6 +20,7 @@ var now = time.Now
 type appsCommand struct {
 	Create appsCreateCommand `cmd:"" help:"Make an app and print its key, this once."`
 	List   appsListCommand   `cmd:"" help:"List the apps of every workspace."`
+	Rate   appsRateCommand   `cmd:"" help:"Give an app a rate limit of its own."`
 	Revoke appsRevokeCommand `cmd:"" help:"Revoke an app: its keys stop working."`
 }
 
@@ -28,18 +31,23 @@ type appsCreateCommand struct {
 	Workspace    string   `help:"Workspace of the app, by id." xor:"workspace" placeholder:"ID"`
 	NewWorkspace string   `help:"Make a new workspace of this name for the app." xor:"workspace" placeholder:"NAME"`
 	Scopes       []string `help:"What the app may do: read, write, publish, admin." default:"read,write,publish,admin" placeholder:"SCOPES"`
+	Rate         string   `help:"Rate limit of the app's own: REQUESTS/SECONDS, off, or default (default ${default})." default:"default" placeholder:"RATE"`
 	JSON         bool     `help:"Print one JSON object." name:"json"`
 }
 
 func (c *appsCreateCommand) Help() string {
 	return `Examples:
   galley apps create --name Importer
-  galley apps create --name Reader --scopes read --json
+  galley apps create --name Reader --scopes read --rate 600/60 --json
   galley apps create --name Agency --new-workspace "Second customer"`
 }
 
 func (c *appsCreateCommand) Run(t *terminal) error {
-	want := service.OperatorApp{Name: c.Name, NewWorkspace: c.NewWorkspace}
+	rate, err := readRate(c.Rate)
+	if err != nil {
+		return err
+	}
+	want := service.OperatorApp{Name: c.Name, NewWorkspace: c.NewWorkspace, Rate: rate}
 	for _, s := range c.Scopes {
 		want.Scopes = append(want.Scopes, cms.Scope(strings.TrimSpace(s)))
 	}
@@ -65,6 +73,21 @@ func (c *appsCreateCommand) Run(t *terminal) error {
 	})
 }
 
+// defaultRate is the word for the rate that the server is configured with.
+const defaultRate = "default"
+
+// readRate turns a rate as people write it into the one that is stored.
+func readRate(text string) (string, error) {
+	if text == defaultRate {
+		return "", nil
+	}
+	var rate ratelimit.Rate
+	if err := rate.UnmarshalText([]byte(text)); err != nil {
+		return "", fmt.Errorf("%w, or default", err)
+	}
+	return rate.String(), nil
+}
+
 func joinScopes(scopes []cms.Scope) string {
 	list := make([]string, len(scopes))
 	for i, s := range scopes {
@@ -86,17 +109,49 @@ func (c *appsListCommand) Run(t *terminal) error {
 			return err
 		}
 		table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
-		_, _ = fmt.Fprintln(table, "WORKSPACE\tAPP\tNAME\tKEY\tSCOPES\tLAST USED")
+		_, _ = fmt.Fprintln(table, "WORKSPACE\tAPP\tNAME\tKEY\tSCOPES\tRATE\tLAST USED")
 		for _, w := range workspaces {
 			for _, a := range w.Apps {
 				used := "never"
 				if a.LastUsedAt != nil {
 					used = a.LastUsedAt.Format(time.DateTime)
 				}
-				_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t…%s\t%s\t%s\n", w.ID, a.ID, a.Name, a.KeyHint, joinScopes(a.Scopes), used)
+				_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t…%s\t%s\t%s\t%s\n", w.ID, a.ID, a.Name, a.KeyHint, joinScopes(a.Scopes), cmp.Or(a.Rate, defaultRate), used)
 			}
 		}
 		return table.Flush()
+	})
+}
+
+type appsRateCommand struct {
+	config.Store
+
+	ID   string `arg:"" help:"The app's id; 'galley apps list' shows it."`
+	Rate string `arg:"" help:"REQUESTS/SECONDS such as 600/60, off, or default for the server's setting."`
+}
+
+func (c *appsRateCommand) Help() string {
+	return `It counts from the app's next request on.
+
+Example:
+  galley apps rate 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b 600/60`
+}
+
+func (c *appsRateCommand) Run(t *terminal) error {
+	id, ok := cms.ParseID(c.ID)
+	if !ok {
+		return fmt.Errorf("%q is not an app's id", c.ID)
+	}
+	rate, err := readRate(c.Rate)
+	if err != nil {
+		return err
+	}
+	return withService(t, c.Store, func(svc *service.Service) error {
+		app, err := svc.SetAppRate(t.ctx, id, rate)
+		if err == nil {
+			t.printf("The rate limit of app %s (%s) is %s.\n", app.Name, app.ID, cmp.Or(app.Rate, defaultRate))
+		}
+		return err
 	})
 }
 

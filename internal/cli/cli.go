@@ -31,6 +31,10 @@ type commands struct {
 	Serve       serveCommand       `cmd:"" help:"Start the service."`
 	Apps        appsCommand        `cmd:"" help:"Make, list and revoke apps, whether or not a server runs."`
 	Migrate     migrateCommand     `cmd:"" help:"Bring the database schema up to date; 'serve' does so too."`
+	Backup      backupCommand      `cmd:"" help:"Write everything to one file, while the server runs."`
+	Restore     restoreCommand     `cmd:"" help:"Fill an empty store from such a file."`
+	Copy        copyCommand        `cmd:"" help:"Copy a store into an empty one, from SQLite to PostgreSQL or back."`
+	Doctor      doctorCommand      `cmd:"" help:"Look at settings and store, and say what to do about what is wrong."`
 	Keygen      keygenCommand      `cmd:"" help:"Print a new App key for GALLEY_BOOTSTRAP_KEY."`
 	Openapi     openapiCommand     `cmd:"" help:"Print the interface document."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running server whether it is ready: exit code 0 if so, 1 if not."`
@@ -148,8 +152,9 @@ func explain(c config.Store, err error) error {
 	return err
 }
 
-// newLog writes text to a terminal and JSON anywhere else.
-func newLog(out io.Writer, level string) *slog.Logger {
+// newLog makes the server's log: lines for people on a terminal, and else JSON,
+// a moment's lines at a time. flush writes what is left.
+func newLog(out io.Writer, level string) (log *slog.Logger, flush func()) {
 	var options slog.HandlerOptions
 	var least slog.Level
 	if err := least.UnmarshalText([]byte(level)); err == nil {
@@ -157,10 +162,11 @@ func newLog(out io.Writer, level string) *slog.Logger {
 	}
 	if file, ok := out.(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return slog.New(slog.NewTextHandler(out, &options))
+			return slog.New(slog.NewTextHandler(out, &options)), func() {}
 		}
 	}
-	return slog.New(slog.NewJSONHandler(out, &options))
+	buffer := newLogBuffer(out)
+	return slog.New(slog.NewJSONHandler(buffer, &options)), buffer.Flush
 }
 
 type versionCommand struct{}

@@ -3,11 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,11 +33,19 @@ func (c *serveCommand) Help() string {
 }
 
 func (c *serveCommand) Run(t *terminal) error {
+	if err := c.checkEdge(); err != nil {
+		return err
+	}
 	bootstrap, err := readBootstrap(c.Server)
 	if err != nil {
 		return err
 	}
-	log := newLog(t.err, c.LogLevel)
+	log, flush := newLog(t.err, c.LogLevel)
+	defer flush()
+	encryption, err := c.encryption(log)
+	if err != nil {
+		return err
+	}
 	if unknown := config.UnknownVariables(t.parser.Model, os.Environ()); len(unknown) > 0 {
 		log.Warn("variables that are no settings are ignored", "variables", strings.Join(unknown, ", "))
 	}
@@ -62,19 +70,30 @@ func (c *serveCommand) Run(t *terminal) error {
 		return errors.Join(err, listener.Close(), store.Close())
 	}
 
-	address := "http://" + listener.Addr().String()
+	address := c.scheme() + "://" + listener.Addr().String()
 	if first != nil {
 		c.welcome(t, *first, address)
 	}
 	t.printf("Galley %s listens on %s (reference: %s/docs)\n", Version, address, address)
 	log.Info("listening", "address", address)
-	srv := server.New(log, c.DrainDelay, c.jobs(svc, registry, log)...)
+	srv := c.server(encryption, registry, log, c.jobs(svc, registry, log))
 	buckets, closeBuckets, err := c.buckets(registry, log)
 	if err != nil {
 		return errors.Join(err, listener.Close(), store.Close())
 	}
+	stopWatching := watch(t.ctx, svc)
 	err = srv.Run(t.ctx, listener, c.handler(svc, store, buckets, srv, registry, log))
+	stopWatching()
 	return errors.Join(err, closeBuckets(), store.Close())
+}
+
+// watch lets the service hear of what others change until the server has
+// answered its last request.
+func watch(ctx context.Context, svc *service.Service) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var watching sync.WaitGroup
+	watching.Go(func() { svc.Watch(ctx) })
+	return func() { cancel(); watching.Wait() }
 }
 
 // buckets counts requests in Redis, if there is one, and else in this process.
@@ -141,8 +160,9 @@ Try it:
 func (c *serveCommand) handler(svc *service.Service, store *sqlstore.Store, buckets httpapi.Buckets, srv *server.Server, registry *prometheus.Registry, log *slog.Logger) http.Handler {
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return httpapi.New(httpapi.Options{
-		Service: svc, Log: log, Registry: registry, Version: Version,
-		Limits: httpapi.Limits{App: c.AppRate, Site: c.SiteRate, Auth: c.AuthRate, Buckets: buckets},
+		Service: svc, Log: log, Registry: registry, Version: Version, CacheBytes: c.CacheSize,
+		Limits:         httpapi.Limits{App: c.AppRate, Site: c.SiteRate, Auth: c.AuthRate, Buckets: buckets},
+		TrustedProxies: c.TrustedProxies, Origins: c.CORSOrigins, MaxInFlight: c.MaxInFlight, Crowded: srv.Crowded,
 		Ready: func(ctx context.Context) error {
 			if err := srv.Ready(); err != nil {
 				return err
@@ -216,40 +236,5 @@ type openapiCommand struct{}
 
 func (openapiCommand) Run(t *terminal) error {
 	t.printf("%s", httpapi.Document(Version))
-	return nil
-}
-
-type healthcheckCommand struct {
-	Addr string `help:"Address that the server listens on." default:"127.0.0.1:8080" env:"GALLEY_ADDR" placeholder:"HOST:PORT"`
-}
-
-func (c *healthcheckCommand) Help() string {
-	return "Example:\n  galley healthcheck --addr 127.0.0.1:8080"
-}
-
-const healthcheckTimeout = 5 * time.Second
-
-func (c *healthcheckCommand) Run(t *terminal) error {
-	ctx, cancel := context.WithTimeout(t.ctx, healthcheckTimeout)
-	defer cancel()
-	addr := c.Addr
-	if host, port, ok := strings.Cut(addr, ":"); ok && (host == "" || host == "0.0.0.0") {
-		addr = "127.0.0.1:" + port
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/readyz", nil)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return fmt.Errorf("no server answers on %s: %w", addr, err)
-	}
-	if err := resp.Body.Close(); err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("the server on %s is not ready (status %d)", addr, resp.StatusCode)
-	}
-	t.printf("ready\n")
 	return nil
 }

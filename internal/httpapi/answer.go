@@ -118,16 +118,28 @@ func (a *API) write(w http.ResponseWriter, r *request, ans answer) {
 	if t, ok := ans.body.(tagged); ok {
 		tag = r.entityTag(t)
 	}
+	if ans.giveOut == nil {
+		ans.giveOut = func() {}
+	}
+	ans.giveOut()
 	if ans.secret {
 		w.Header().Set("Cache-Control", "no-store")
-	} else {
-		w.Header().Set("ETag", tag)
+		writeJSON(w, ans.status, body)
+		return
 	}
-	if readOnly(r.Method) && tagListed(r.Header.Values("If-None-Match"), tag, weakToo) {
+	a.cache.keep(r, ans, body, tag)
+	sendTagged(w, r, ans.status, body, tag)
+}
+
+// sendTagged sends an answer with its entity tag, or says that the caller has
+// it already.
+func sendTagged(w http.ResponseWriter, r *request, status int, body []byte, tag string) {
+	w.Header()["Etag"] = []string{tag}
+	if known := r.Header["If-None-Match"]; known != nil && readOnly(r.Method) && tagListed(known, tag, weakToo) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	writeJSON(w, ans.status, body)
+	writeJSON(w, status, body)
 }
 
 func writeJSON(w http.ResponseWriter, status int, body []byte) {

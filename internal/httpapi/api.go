@@ -4,10 +4,12 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -26,8 +28,18 @@ type Options struct {
 	Limits   Limits
 	// Ready tells why the server should not be sent requests, or nil.
 	Ready func(context.Context) error
+	// CacheBytes bounds the answers kept in memory; 0 keeps none.
+	CacheBytes int64
 	// Version of the program, for the interface document.
 	Version string
+	// TrustedProxies are the networks whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix
+	// Origins are those whose scripts may read with a Site key, or AnyOrigin.
+	Origins []string
+	// MaxInFlight is how many requests are worked on at a time; 0: 512.
+	MaxInFlight int
+	// Crowded tells that connections are not to be kept; nil: they always are.
+	Crowded func() bool
 }
 
 // API is the handler of every address.
@@ -35,7 +47,13 @@ type API struct {
 	svc      *service.Service
 	log      *slog.Logger
 	metrics  *metrics
+	cache    *cache
 	limits   Limits
+	proxies  proxies
+	origins  origins
+	gate     *gate
+	backlog  *backlog
+	crowded  func() bool
 	ready    func(context.Context) error
 	table    []*endpoint
 	router   router
@@ -45,7 +63,12 @@ type API struct {
 
 // New makes the handler.
 func New(o Options) *API {
-	a := &API{svc: o.Service, log: o.Log, metrics: newMetrics(o.Registry), limits: o.Limits, ready: o.Ready}
+	a := &API{
+		svc: o.Service, log: o.Log, metrics: newMetrics(o.Registry), limits: o.Limits, ready: o.Ready,
+		proxies: o.TrustedProxies, origins: o.Origins, crowded: o.Crowded,
+		gate: newGate(cmp.Or(o.MaxInFlight, defaultInFlight), o.Registry), backlog: newBacklog(o.Registry),
+	}
+	a.cache = newCache(o.Service, o.CacheBytes, o.Registry)
 	a.table = a.endpoints()
 	a.router = newRouter(a.table)
 	a.internal = operatorHandlers(o.Registry)
@@ -63,29 +86,35 @@ type request struct {
 	pattern    string // of the address, for logs and metrics
 	values     map[string]string
 	query      query
+	unread     bool  // there is a body, and not all of it was read
+	moment     int64 // before anything was read for it
 }
 
 // ServeHTTP answers every request there is, with JSON where the interface is
 // concerned, and tells the log and the metrics about it.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	req := &request{Request: r, id: cms.NewID().String(), pattern: "unmatched"}
-	out := &responseWriter{ResponseWriter: w}
+	req := &request{Request: r, id: cms.NewID().String(), pattern: "unmatched", unread: r.ContentLength != 0}
+	out := &responseWriter{ResponseWriter: w, request: req, backlog: a.backlog}
 	h := w.Header()
+	protect(h, r)
 	h.Set("X-Request-Id", req.id)
-	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, no-cache")
-	h.Set("Vary", "x-api-key, authorization")
-	if len(r.TransferEncoding) > 0 {
-		// A body whose end is not told in advance may hide a second request;
-		// nothing after it is trusted.
+	h.Set("Vary", a.origins.vary())
+	// A body whose end is not told in advance may hide a second request: nothing
+	// after it is trusted. In a crowd, connections that do nothing are too dear.
+	if len(r.TransferEncoding) > 0 || (a.crowded != nil && a.crowded()) {
 		h.Set("Connection", "close")
 	}
 	defer func() {
 		if cause := recover(); cause != nil && cause != http.ErrAbortHandler { //nolint:errorlint // the documented sentinel is compared, not wrapped
-			a.log.Error("panic", "requestId", req.id, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+			p, ok := cause.(*workPanic)
+			if !ok {
+				p = &workPanic{cause, debug.Stack()}
+			}
+			a.log.Error("panic", "requestId", req.id, "cause", fmt.Sprint(p.cause), "stack", string(p.stack))
 			if !out.wrote {
-				a.fail(out, req, fmt.Errorf("panic: %v", cause))
+				a.fail(out, req, fmt.Errorf("panic: %v", p.cause))
 			}
 		}
 		a.observe(req, out.status, time.Since(start))
@@ -93,7 +122,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.serve(out, req)
 }
 
-func (a *API) serve(w http.ResponseWriter, r *request) {
+func (a *API) serve(w *responseWriter, r *request) {
 	path := r.URL.EscapedPath()
 	if open, ok := a.open[path]; ok {
 		r.pattern = path
@@ -101,7 +130,19 @@ func (a *API) serve(w http.ResponseWriter, r *request) {
 			a.fail(w, r, methodNotAllowed(w, []string{http.MethodGet}))
 			return
 		}
+		w.shared = true
 		open(w, r.Request)
+		return
+	}
+	if a.preflight(w, r, path) {
+		return
+	}
+	a.origins.share(w.Header(), r.Request)
+	if a.recall(w, r) {
+		return // this costs no more than to turn it away
+	}
+	if a.gate.full() {
+		a.refuse(w, r, errBusy)
 		return
 	}
 	// What was asked for is done even if the caller leaves: a request that is
@@ -110,27 +151,34 @@ func (a *API) serve(w http.ResponseWriter, r *request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTimeout)
 	defer cancel()
 	r.Request = r.WithContext(ctx)
-	if err := a.authenticate(w.Header(), r); err != nil {
-		a.fail(w, r, err)
-		return
-	}
-	for prefix, handler := range a.internal {
-		if path == prefix || (strings.HasSuffix(prefix, "/") && strings.HasPrefix(path, prefix)) {
+	if prefix, operator := a.operator(path); operator != nil {
+		err := a.admit(w, r, func() error {
 			r.pattern = prefix
-			if err := r.who.Allow(cms.ScopeAdmin, false); err != nil {
-				a.fail(w, r, err)
-				return
-			}
-			handler.ServeHTTP(w, original)
+			return r.who.Allow(cms.ScopeAdmin, false)
+		})
+		if err == nil {
+			operator.ServeHTTP(w, original)
 			return
 		}
+		a.refuse(w, r, err)
+		return
 	}
-	answer, err := a.answer(w, r, path)
+	answer, err := a.work(w, r, path)
 	if err != nil {
-		a.fail(w, r, err)
+		a.refuse(w, r, err)
 		return
 	}
 	a.write(w, r, answer)
+}
+
+// operator is the handler of an address that is for operators, or nil.
+func (a *API) operator(path string) (prefix string, handler http.Handler) {
+	for prefix, handler := range a.internal {
+		if path == prefix || (strings.HasSuffix(prefix, "/") && strings.HasPrefix(path, prefix)) {
+			return prefix, handler
+		}
+	}
+	return "", nil
 }
 
 // answer finds the endpoint, checks the parts of the request that come before
@@ -148,6 +196,7 @@ func (a *API) answer(w http.ResponseWriter, r *request, path string) (answer, er
 		return answer{}, &cms.Error{Code: cms.CodeNotFound, Message: "There is nothing at this address"}
 	}
 	r.pattern = r.endpoint.path()
+	r.moment = a.svc.Moment()
 	r.who.Request = service.Request{ID: r.id, Operation: r.endpoint.name}
 	var err error
 	if r.query, err = parseQuery(r.URL.RawQuery, r.endpoint.params); err != nil {
@@ -179,22 +228,34 @@ func methodNotAllowed(w http.ResponseWriter, allow []string) error {
 // responseWriter notes what was answered.
 type responseWriter struct {
 	http.ResponseWriter
-	status int
-	wrote  bool
+	request *request
+	backlog *backlog
+	shared  bool // the answer is the same for all, and in memory once
+	status  int
+	wrote   bool
 }
 
 func (w *responseWriter) WriteHeader(status int) {
 	if !w.wrote {
 		w.status, w.wrote = status, true
+		w.hurry()
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *responseWriter) Write(b []byte) (int, error) {
 	if !w.wrote {
-		w.status, w.wrote = http.StatusOK, true
+		w.WriteHeader(http.StatusOK)
 	}
-	return w.ResponseWriter.Write(b)
+	return w.backlog.send(w.ResponseWriter, b, w.shared)
+}
+
+// hurry gives the rest of a body that was not read little time: net/http waits
+// for it before it sends the answer.
+func (w *responseWriter) hurry() {
+	if w.request.unread {
+		_ = http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(restTimeout))
+	}
 }
 
 // Unwrap lets http.ResponseController reach the connection.

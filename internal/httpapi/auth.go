@@ -10,20 +10,33 @@ import (
 // authenticate finds out who sent a request, and whether they sent too many.
 func (a *API) authenticate(h http.Header, r *request) error {
 	key, err := credential(r)
-	if err == nil {
-		r.who, err = a.svc.Authenticate(r.Context(), key)
+	if err != nil {
+		return a.refuseStranger(h, r, err)
 	}
+	r.who, err = a.svc.Authenticate(r.Context(), key)
 	switch {
 	case cms.CodeOf(err) == cms.CodeUnauthorized:
-		if tooMany := a.limits.admitStranger(h, r); tooMany != nil {
-			return tooMany
-		}
-		return err
+		return a.refuseStranger(h, r, err)
 	case err != nil:
 		return err
 	}
 	r.credential = key
+	if r.who.App != nil {
+		unshare(h)
+	}
 	return a.limits.admitCredential(h, r)
+}
+
+// refuseStranger counts a request that nobody's key came with.
+func (a *API) refuseStranger(h http.Header, r *request, reason error) error {
+	if tooMany := a.limits.admitStranger(h, r, a.proxies.client(r.Request)); tooMany != nil {
+		return tooMany
+	}
+	return reason
+}
+
+func hasCredential(r *request) bool {
+	return len(r.Header.Values("x-api-key")) > 0 || len(r.Header.Values("authorization")) > 0
 }
 
 // credential takes the key from the one header that has it.

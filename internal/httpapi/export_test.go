@@ -1,5 +1,13 @@
 package httpapi
 
+import (
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
 // EndpointRow is what tests need to know of a row of the route table.
 type EndpointRow struct {
 	Method, Pattern, Name string
@@ -14,3 +22,29 @@ func RouteTable() []EndpointRow {
 	}
 	return rows
 }
+
+// Household is who a request counts against while it has no key.
+func Household(trusted []netip.Prefix, r *http.Request) string {
+	return household(proxies(trusted).client(r))
+}
+
+// Sender is the part of the edge that sends answers to slow readers, with its
+// metrics in a registry.
+func Sender(registry *prometheus.Registry) func(w http.ResponseWriter, part []byte) (int, error) {
+	b := newBacklog(registry)
+	return func(w http.ResponseWriter, part []byte) (int, error) { return b.send(w, part, false) }
+}
+
+// ProcessorsBehind tells whether goroutines queue up for processors, each time
+// that it is asked.
+func ProcessorsBehind() func() bool {
+	var p processors
+	return func() bool { return p.behind(time.Now()) }
+}
+
+// The bounds that tests reach.
+const (
+	MaxBacklog  = maxBacklog
+	WaitersEach = waitersEach
+	QueueEach   = queueEach
+)

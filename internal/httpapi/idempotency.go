@@ -7,6 +7,7 @@ import (
 	"crypto/cipher"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base64"
 	"io"
 	"net/http"
 	"strings"
@@ -46,7 +47,7 @@ func (a *API) handle(r *request) (answer, error) {
 		return answer{}, errBodyCut
 	}
 	secret := sha256.Sum256([]byte(r.credential + "\x00" + key))
-	done, err := a.svc.Do(r.Context(), r.who, service.Once{Key: key, Request: requestHash(r, raw)},
+	done, err := a.svc.Do(r.Context(), r.who, service.Once{Key: requestName(key), Request: requestHash(r, raw)},
 		func(ctx context.Context) (service.Answered, error) {
 			again := *r
 			again.Request = r.WithContext(ctx)
@@ -72,6 +73,13 @@ func (a *API) handle(r *request) (answer, error) {
 		}
 	}
 	return ans, nil
+}
+
+// requestName is what the store knows an idempotency key by: a caller may have
+// taken a secret for one.
+func requestName(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
 // requestHash tells requests apart: the same address, query and body.

@@ -2,10 +2,9 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -30,20 +29,24 @@ var errTooMany = &cms.Error{Code: codeTooManyRequests, Message: "Too many reques
 // admitCredential counts a request of a known credential.
 func (l *Limits) admitCredential(h http.Header, r *request) error {
 	if r.who.App != nil {
-		return l.admit(h, r, "app:"+r.who.ID().String(), l.App)
+		return l.admit(h, r, "app:"+r.who.ID().String(), l.rateOf(r.who.App))
 	}
 	return l.admit(h, r, "site:"+r.who.ID().String(), l.Site)
 }
 
+// rateOf is an app's own rate, if the operator gave it one that can be read.
+func (l *Limits) rateOf(app *cms.App) ratelimit.Rate {
+	var own ratelimit.Rate
+	if app.Rate == "" || own.UnmarshalText([]byte(app.Rate)) != nil {
+		return l.App
+	}
+	return own
+}
+
 // admitStranger counts a failed authentication of a client address. Who has a
 // key is not held back by others behind the same address.
-func (l *Limits) admitStranger(h http.Header, r *request) error {
-	// The address is the connection's: a header could say anything.
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr
-	}
-	return l.admit(h, r, "auth:"+host, l.Auth)
+func (l *Limits) admitStranger(h http.Header, r *request, from netip.Addr) error {
+	return l.admit(h, r, "auth:"+household(from), l.Auth)
 }
 
 // admit counts a request and says in the answer's headers how much is left.
@@ -52,13 +55,14 @@ func (l *Limits) admit(h http.Header, r *request, bucket string, rate ratelimit.
 		return nil
 	}
 	result := l.Buckets.Take(r.Context(), bucket, rate)
+	limit, remaining := strconv.Itoa(rate.Requests), strconv.Itoa(result.Remaining)
 	reset := strconv.Itoa(seconds(result.ResetAfter))
-	remaining := strconv.Itoa(result.Remaining)
-	h.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, rate.Requests, seconds(rate.Period)))
-	h.Set("RateLimit", fmt.Sprintf(`"default";r=%s;t=%s`, remaining, reset))
-	h.Set("X-RateLimit-Limit", strconv.Itoa(rate.Requests))
-	h.Set("X-RateLimit-Remaining", remaining)
-	h.Set("X-RateLimit-Reset", reset)
+	// Every answer has these: their names are written as net/http keeps them.
+	h["Ratelimit-Policy"] = []string{`"default";q=` + limit + `;w=` + strconv.Itoa(seconds(rate.Period))}
+	h["Ratelimit"] = []string{`"default";r=` + remaining + `;t=` + reset}
+	h["X-Ratelimit-Limit"] = []string{limit}
+	h["X-Ratelimit-Remaining"] = []string{remaining}
+	h["X-Ratelimit-Reset"] = []string{reset}
 	if result.Allowed {
 		return nil
 	}

@@ -68,7 +68,7 @@ const localeValue = "localeIdOrCode"
 
 func (a *API) listLocales(r *request) (answer, error) {
 	list, err := a.svc.Locales(r.Context(), r.who, r.query.siteID, r.query.list)
-	return ok(newList(list, newLocale)), err
+	return ok(newList(list, newLocale)).of(r.query.siteID), err
 }
 
 func (a *API) createLocale(r *request) (answer, error) {
@@ -82,7 +82,7 @@ func (a *API) getLocale(r *request) (answer, error) {
 		return answer{}, err
 	}
 	l, err := a.svc.Locale(r.Context(), r.who, ref)
-	return ok(newLocale(l)), err
+	return ok(newLocale(l)).of(l.SiteID), err
 }
 
 func (a *API) updateLocale(r *request) (answer, error) {

@@ -29,7 +29,7 @@ const routeValue = "routeIdOrPathname"
 
 func (a *API) listRoutes(r *request) (answer, error) {
 	list, err := a.svc.Routes(r.Context(), r.who, r.query.siteID, r.query.list)
-	return ok(newList(list, newRoute)), err
+	return ok(newList(list, newRoute)).of(r.query.siteID), err
 }
 
 func (a *API) createRoute(r *request) (answer, error) {
@@ -47,7 +47,7 @@ func (a *API) getRoute(r *request) (answer, error) {
 		return answer{}, err
 	}
 	route, err := a.svc.Route(r.Context(), r.who, ref)
-	return ok(newRoute(route)), err
+	return ok(newRoute(route)).of(route.SiteID), err
 }
 
 func (a *API) updateRoute(r *request) (answer, error) {

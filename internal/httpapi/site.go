@@ -118,7 +118,7 @@ func (a *API) getSite(r *request) (answer, error) {
 		return answer{}, err
 	}
 	s, err := a.svc.Site(r.Context(), r.who, id)
-	return ok(newSite(s)), err
+	return ok(newSite(s)).of(s.ID), err
 }
 
 func (a *API) updateSite(r *request) (answer, error) {

@@ -80,20 +80,29 @@ func (r Rate) remaining(full, now time.Time) int {
 // Memory counts in this process.
 type Memory struct {
 	mu      sync.Mutex
-	buckets map[string]time.Time
+	buckets map[counted]time.Time
 	swept   time.Time
 }
 
+// counted is a bucket at a rate. A bucket whose rate is changed starts anew:
+// what was used of the old rate could shut it for far longer than the new one
+// ever would.
+type counted struct {
+	bucket string
+	rate   Rate
+}
+
 // NewMemory makes an empty limiter.
-func NewMemory() *Memory { return &Memory{buckets: map[string]time.Time{}} }
+func NewMemory() *Memory { return &Memory{buckets: map[counted]time.Time{}} }
 
 // Take admits a request to a bucket at a time, or does not.
 func (m *Memory) Take(bucket string, rate Rate, now time.Time) Result {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep(now)
-	full, result := rate.take(m.buckets[bucket], now)
-	m.buckets[bucket] = full
+	key := counted{bucket, rate}
+	full, result := rate.take(m.buckets[key], now)
+	m.buckets[key] = full
 	return result
 }
 

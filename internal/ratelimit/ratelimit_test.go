@@ -160,6 +160,25 @@ func TestNumbersAddUp(t *testing.T) {
 	}
 }
 
+// An operator who raises a limit means the next request, whatever was used of
+// the old one.
+func TestAChangedRateCountsAtOnce(t *testing.T) {
+	slow, fast, m := rate(t, "1/86400"), rate(t, "5/60"), ratelimit.NewMemory()
+	for m.Take("k", slow, start).Allowed {
+	}
+	for want := 4; want >= 0; want-- {
+		if got := m.Take("k", fast, start); !got.Allowed || got.Remaining != want {
+			t.Errorf("raised: %+v, want %d remaining", got, want)
+		}
+	}
+	if m.Take("k", fast, start).Allowed {
+		t.Error("the raised limit is no limit")
+	}
+	if m.Take("k", slow, start).Allowed {
+		t.Error("a limit that was used up is full again because it was changed in between")
+	}
+}
+
 func TestSweepingForgetsNothingThatCounts(t *testing.T) {
 	r, m := rate(t, "2/3600"), ratelimit.NewMemory()
 	m.Take("k", r, start)

@@ -54,7 +54,8 @@ func (r *Redis) Take(ctx context.Context, bucket string, rate Rate) Result {
 	// A caller that gives up must not look like a Redis that is away.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*redisTimeout)
 	defer cancel()
-	got, err := r.limiter.Allow(ctx, "galley:"+bucket, redis_rate.Limit{Rate: rate.Requests, Burst: rate.Requests, Period: rate.Period})
+	// The rate is in the name for the reason that it is in Memory's.
+	got, err := r.limiter.Allow(ctx, "galley:"+bucket+":"+rate.String(), redis_rate.Limit{Rate: rate.Requests, Burst: rate.Requests, Period: rate.Period})
 	if err != nil {
 		if r.restUntil.Swap(now.Add(redisRest).UnixNano()) == 0 {
 			r.changed(err)

@@ -97,6 +97,23 @@ func TestRedisRemainingAddsUp(t *testing.T) {
 	}
 }
 
+func TestAChangedRateCountsAtOnceInRedis(t *testing.T) {
+	port := freePort(t)
+	startRedis(t, port)
+	node := newRedis(t, port, func(away error) { t.Errorf("Redis is away: %v", away) })
+	slow, fast := ratelimit.Rate{Requests: 1, Period: 24 * time.Hour}, ratelimit.Rate{Requests: 5, Period: time.Hour}
+	for node.Take(t.Context(), "app:1", slow).Allowed {
+	}
+	for want := 4; want >= 0; want-- {
+		if got := node.Take(t.Context(), "app:1", fast); !got.Allowed || got.Remaining != want {
+			t.Errorf("raised: %+v, want %d remaining", got, want)
+		}
+	}
+	if node.Take(t.Context(), "app:1", fast).Allowed {
+		t.Error("the raised limit is no limit")
+	}
+}
+
 func TestNodeCountsAloneWhileRedisIsAway(t *testing.T) {
 	port := freePort(t)
 	stop := startRedis(t, port)

@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,13 +16,16 @@ import (
 	"time"
 )
 
-// Bounds on what one connection may take.
+// Deadlines bound the time that one connection may take.
+type Deadlines struct {
+	Header time.Duration // from the first byte of a request to the end of its head, and for TLS to be agreed on
+	Body   time.Duration // from the first byte of a request to the end of its body
+	Write  time.Duration // from the end of a request's head to the end of its answer
+	Idle   time.Duration // between requests
+}
+
 const (
-	readHeaderTimeout = 10 * time.Second
-	readTimeout       = 30 * time.Second
-	writeTimeout      = 60 * time.Second
-	idleTimeout       = 120 * time.Second
-	maxHeaderBytes    = 64 << 10
+	maxHeaderBytes = 32 << 10
 
 	// shutdownTimeout is how long requests under way may take to finish.
 	shutdownTimeout = 20 * time.Second
@@ -53,19 +57,44 @@ type Job struct {
 	AtStop bool
 }
 
-// Server is a handler on a port.
+// Server is a handler on a port. Its exported fields are set before it runs.
 type Server struct {
+	Deadlines Deadlines
+	// TLS is what the server speaks; nil: plain HTTP.
+	TLS *tls.Config
+	// MaxConnections are open at a time; 0: any number.
+	MaxConnections int
+	// Refusal makes the answer, head and body, to a connection that is one too
+	// many; nil: none.
+	Refusal func() []byte
+
 	log      *slog.Logger
 	drain    time.Duration
 	jobs     []Job
 	stopping atomic.Bool
+	door     door
 }
 
 // New makes a server that does not run yet. drain is how long it goes on
 // serving, not ready, once it was told to stop.
 func New(log *slog.Logger, drain time.Duration, jobs ...Job) *Server {
-	return &Server{log: log, drain: drain, jobs: jobs}
+	return &Server{
+		Deadlines: Deadlines{Header: 10 * time.Second, Body: 30 * time.Second, Write: 60 * time.Second, Idle: 120 * time.Second},
+		log:       log, drain: drain, jobs: jobs,
+	}
 }
+
+// Connections are how many are open.
+func (s *Server) Connections() int { return int(s.door.open.Load()) }
+
+// Crowded tells that connections should not be kept for later requests: more
+// than half of those that there may be are open.
+func (s *Server) Crowded() bool {
+	return s.MaxConnections > 0 && s.Connections() > s.MaxConnections/2
+}
+
+// Refused counts the connections that were one too many.
+func (s *Server) Refused() int { return int(s.door.refused.Load()) }
 
 // Ready answers ErrStopping once the server was told to stop.
 func (s *Server) Ready() error {
@@ -80,15 +109,16 @@ func (s *Server) Ready() error {
 func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	srv := &http.Server{
 		Handler:           handler,
-		ReadHeaderTimeout: readHeaderTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      writeTimeout,
-		IdleTimeout:       idleTimeout,
+		ReadHeaderTimeout: s.Deadlines.Header,
+		ReadTimeout:       s.Deadlines.Body,
+		WriteTimeout:      s.Deadlines.Write,
+		IdleTimeout:       s.Deadlines.Idle,
 		MaxHeaderBytes:    maxHeaderBytes,
+		TLSConfig:         s.TLS,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(listener) }()
+	go func() { failed <- s.serve(srv, listener) }()
 
 	jobsCtx, stopJobs := context.WithCancel(ctx)
 	var jobs sync.WaitGroup
@@ -106,6 +136,15 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Ha
 	jobs.Wait()
 	s.finishJobs()
 	return err
+}
+
+func (s *Server) serve(srv *http.Server, listener net.Listener) error {
+	s.door.Listener, s.door.max, s.door.refusal = listener, int64(s.MaxConnections), s.Refusal
+	s.door.refusing, s.door.closed = make(chan struct{}, maxRefusing), make(chan struct{})
+	if s.TLS == nil {
+		return srv.Serve(&s.door)
+	}
+	return srv.ServeTLS(&s.door, "", "") // the certificate is the configuration's
 }
 
 func (s *Server) stop(srv *http.Server) error {

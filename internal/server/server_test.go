@@ -46,6 +46,12 @@ type running struct {
 
 func run(t *testing.T, handler http.HandlerFunc, jobs ...server.Job) *running {
 	t.Helper()
+	return runWith(t, handler, func(*server.Server) {}, jobs...)
+}
+
+// runWith is run for a server with settings.
+func runWith(t *testing.T, handler http.HandlerFunc, set func(*server.Server), jobs ...server.Job) *running {
+	t.Helper()
 	listener, err := server.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -56,6 +62,7 @@ func run(t *testing.T, handler http.HandlerFunc, jobs ...server.Job) *running {
 		Server: server.New(slog.New(slog.NewTextHandler(log, nil)), 0, jobs...),
 		url:    "http://" + listener.Addr().String(), log: log, stop: stop, ended: make(chan error, 1),
 	}
+	set(r.Server)
 	go func() { r.ended <- r.Run(ctx, listener, handler) }()
 	t.Cleanup(stop)
 	return r
@@ -77,6 +84,16 @@ func (r *running) wait(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Fatal("the server does not end")
+	}
+}
+
+// eventually waits until something holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain until %s", what)
+		}
 	}
 }
 

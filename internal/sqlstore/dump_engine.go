@@ -1,6 +1,11 @@
 package sqlstore
 
-import "github.com/pressly/goose/v3"
+import (
+	"context"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+)
 
 // engine holds what differs between the engines when a store is looked at as a
 // whole.
@@ -8,7 +13,10 @@ type engine struct {
 	name    string
 	tables  string // a query for the names of the tables
 	indexes string // a query for the names of the indexes that can be used
-	analyze string // a statement that lets the planner look at a table
+	// settle is a statement to run when a store has been filled.
+	settle func(tables []string) string
+	// examine looks at what only this engine has.
+	examine func(ctx context.Context, q queries, schema *schema, deep bool) []Finding
 }
 
 var engines = map[goose.Dialect]engine{
@@ -16,12 +24,17 @@ var engines = map[goose.Dialect]engine{
 		name:    "sqlite",
 		tables:  `select name from sqlite_master where type = 'table'`,
 		indexes: `select name from sqlite_master where type = 'index'`,
+		// The log of one big transaction is as big as the database.
+		settle:  func([]string) string { return `pragma wal_checkpoint(truncate)` },
+		examine: examineSQLite,
 	},
 	goose.DialectPostgres: {
 		name:   "postgres",
 		tables: `select tablename from pg_tables where schemaname = current_schema()`,
 		indexes: `select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid
 			where i.indisvalid and c.relnamespace = current_schema()::regnamespace`,
-		analyze: `analyze`,
+		// Until it has looked at the tables, the planner takes them for empty.
+		settle:  func(tables []string) string { return `analyze ` + strings.Join(tables, ", ") },
+		examine: examinePostgres,
 	},
 }

@@ -36,7 +36,20 @@ func (s *Store) Load(ctx context.Context, version int64, send func(Sink) error) 
 	if _, err := s.Migrate(ctx); err != nil {
 		return err
 	}
-	return s.analyze(ctx, schema)
+	return s.settle(ctx)
+}
+
+func (s *Store) settle(ctx context.Context) error {
+	latest, err := LatestSchema()
+	if err != nil {
+		return err
+	}
+	schema, err := schemaAt(ctx, latest)
+	if err != nil {
+		return err
+	}
+	_, err = s.write.ExecContext(ctx, engines[s.dialect.goose].settle(schema.tableNames()))
+	return s.queries.fail(ctx, err)
 }
 
 // prepareLoad gives the store the schema that the rows are of. Migrating them
@@ -92,20 +105,6 @@ func (q queries) checkEmpty(ctx context.Context, schema *schema) error {
 		}
 		if len(found) > 0 {
 			return ErrNotEmpty
-		}
-	}
-	return nil
-}
-
-// analyze lets the planner look at what came.
-func (s *Store) analyze(ctx context.Context, schema *schema) error {
-	statement := engines[s.dialect.goose].analyze
-	if statement == "" {
-		return nil
-	}
-	for _, t := range schema.tables {
-		if _, err := s.write.ExecContext(ctx, statement+" "+t.name); err != nil {
-			return s.queries.fail(ctx, err)
 		}
 	}
 	return nil

@@ -34,6 +34,14 @@ func (t table) columnNames() []string {
 	return names
 }
 
+func (s *schema) tableNames() []string {
+	names := make([]string, len(s.tables))
+	for i, t := range s.tables {
+		names[i] = t.name
+	}
+	return names
+}
+
 func (s *schema) table(name string) (table, bool) {
 	for _, t := range s.tables {
 		if t.name == name {

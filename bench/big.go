@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// big is what big work on one site found, while others read its live pages.
+type big struct {
+	Pages   int                `json:"pages"`   // of the site
+	Changes int                `json:"changes"` // that a publish puts live
+	Rounds  results[bigFigure] `json:"rounds"`  // by the work's name
+}
+
+// bigFigure is one piece of work.
+type bigFigure struct {
+	Pages  int           `json:"pages"` // that it was about
+	Took   time.Duration `json:"took"`
+	Usual  latency       `json:"usual"` // of the readers, before
+	During latency       `json:"during"`
+}
+
+func (f bigFigure) rate() float64 { return float64(f.Pages) / f.Took.Seconds() }
+
+// The work.
+const (
+	publishing  = "publish"
+	duplicating = "duplicate"
+)
+
+var bigWork = []string{publishing, duplicating}
+
+// title says what the work is, and what its pages are.
+func (b *big) title(work string) string {
+	if work == publishing {
+		return fmt.Sprintf("publish %s changed pages of %s", count(b.Changes), count(b.Pages))
+	}
+	return fmt.Sprintf("duplicate a site of %s pages", count(b.Pages))
+}
+
+func (b *big) verdicts() (all []verdict) {
+	for _, work := range bigWork {
+		for _, who := range []string{onSQLite, onPostgres} {
+			judge := func(m metric, against string, atMost, atLeast float64, of func(bigFigure) float64) {
+				t := target{b.title(work), b.title(work), who, m, against, atMost, atLeast}
+				all = append(all, t.judge(b.Rounds.values(work, who, of))...)
+			}
+			judge(pageRate, "", 0, minBigPages, bigFigure.rate)
+			judge(readersP50, "before", maxOfUsual, 0, func(f bigFigure) float64 { return float64(f.During.P50) / float64(f.Usual.P50) })
+			judge(readersP99, "before", maxOfUsual, 0, func(f bigFigure) float64 { return float64(f.During.P99) / float64(f.Usual.P99) })
+		}
+	}
+	return all
+}
+
+const (
+	bigReaders  = 4
+	readerPause = time.Millisecond
+	readPages   = 1_000 // those that readers want, some of which are changed
+	bigSite     = "big" // the store
+)
+
+// measureBig measures big work on every engine.
+func (b *bench) measureBig(ctx context.Context, size, changes int) (*big, error) {
+	found := &big{Pages: size, Changes: changes}
+	for _, e := range b.engines() {
+		if err := b.measureBigOn(ctx, e, found); err != nil {
+			return nil, fmt.Errorf("%s: %w", e.label(), err)
+		}
+	}
+	return found, nil
+}
+
+func (b *bench) measureBigOn(ctx context.Context, e engine, found *big) (err error) {
+	if err := e.create(ctx, bigSite); err != nil {
+		return err
+	}
+	g := b.galleyOn(e, bigSite)
+	defer func() { err = errors.Join(err, g.stop()) }()
+	if err := g.start(ctx); err != nil {
+		return err
+	}
+	g.loaded = &contents{dataset: dataset{pages: found.Pages, locales: []string{locale}}}
+	if err := g.grow(ctx, 1, b.progress(e.label()+", one site", 0, found.Pages)); err != nil {
+		return err
+	}
+	if err := errors.Join(g.stop(), e.settle(ctx, bigSite), g.start(ctx)); err != nil {
+		return err
+	}
+	for round := range b.rounds {
+		for _, work := range bigWork {
+			b.status("round %d of %d: %s, %s", round+1, b.rounds, found.title(work), e.label())
+			f, err := b.measureWork(ctx, g, work, found.Changes)
+			if err != nil {
+				return err
+			}
+			found.Rounds = found.Rounds.add(round, work, e.label(), f)
+			b.line("%s, %s: %s, readers' p99 %s, before %s", e.label(), found.title(work), rateText(f.rate()), durationText(f.During.P99), durationText(f.Usual.P99))
+		}
+	}
+	return nil
+}
+
+// measureWork does one piece of work.
+func (b *bench) measureWork(ctx context.Context, g *galley, work string, changes int) (f bigFigure, err error) {
+	err = b.undisturbed(ctx, g.label+", "+work, slices.Concat(g.service(), g.database()), func() (span, error) {
+		f = bigFigure{Pages: changes}
+		do := func() error { return g.publishAll(ctx, changes) }
+		if work == duplicating {
+			f.Pages = g.loaded.size()
+			do = func() error { return g.duplicate(ctx) }
+		} else if err := g.edit(ctx, changes); err != nil {
+			return span{}, err
+		}
+		if err := g.readAll(ctx); err != nil {
+			return span{}, err
+		}
+		return spanOf(func() (err error) {
+			if f.Usual, err = g.readWhile(ctx, func() error { return pause(ctx, b.lengths.measured) }); err != nil {
+				return err
+			}
+			f.During, err = g.readWhile(ctx, func() error {
+				start := time.Now()
+				err := do()
+				f.Took = time.Since(start)
+				return err
+			})
+			return err
+		})
+	})
+	return f, err
+}
+
+// edit changes the titles of some pages all over the first site, in the draft.
+func (g *galley) edit(ctx context.Context, changes int) error {
+	c := g.loaded
+	every := c.dataset.pages / changes
+	var updates []map[string]any
+	for i := range changes {
+		title := fmt.Sprintf("Title %d", g.next.Add(1))
+		updates = append(updates, map[string]any{"op": "update", "pageId": c.pageIDs[i*every], "title": title})
+	}
+	for some := range slices.Chunk(updates, batchSize) {
+		if err := g.call(ctx, "POST", "/v6/pages/batch", map[string]any{"siteId": c.siteIDs[0], "operations": some}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// publishAll publishes the first site, in which so many changes must be found.
+func (g *galley) publishAll(ctx context.Context, changes int) error {
+	var publish struct{ ChangeCount int }
+	err := g.call(ctx, "POST", "/v2/sites/"+g.loaded.siteIDs[0]+"/publish", map[string]any{}, &publish)
+	if err == nil && publish.ChangeCount != changes {
+		err = fmt.Errorf("expected %d changes to go live, got %d", changes, publish.ChangeCount)
+	}
+	return err
+}
+
+// duplicate copies the first site, and looks whether the copy has pages.
+func (g *galley) duplicate(ctx context.Context) error {
+	var site struct{ ID string }
+	if err := g.call(ctx, "POST", "/v2/sites/"+g.loaded.siteIDs[0]+"/duplicate", map[string]any{"name": "Copy"}, &site); err != nil {
+		return err
+	}
+	var found struct{ Data []any }
+	err := g.call(ctx, "GET", "/v6/pages?versionRef=ref:live&siteId="+site.ID, nil, &found)
+	if err == nil && len(found.Data) == 0 {
+		err = errors.New("the copy of a site has no pages")
+	}
+	return err
+}
+
+// readAll reads every page once that readers want: what is usual for them is
+// not their first visit.
+func (g *galley) readAll(ctx context.Context) error {
+	for _, id := range g.loaded.pageIDs[:readPages] {
+		if err := g.call(ctx, "GET", livePage(id), nil, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func livePage(id string) string { return "/v6/pages/" + id + "?versionRef=ref:live" }
+
+// readWhile reads live pages while something happens, by a few clients that
+// leave the server time for it.
+func (g *galley) readWhile(ctx context.Context, happens func() error) (latency, error) {
+	readers, err := newGenerator(g.address, bigReaders, http.StatusOK, func(dst []byte, r *rand.Rand) ([]byte, string) {
+		id := g.loaded.pageIDs[r.IntN(readPages)]
+		return request(dst, "GET", livePage(id), g.headers(), ""), id
+	})
+	if err != nil {
+		return latency{}, err
+	}
+	defer readers.close()
+	readers.pause = readerPause
+	var took []time.Duration
+	failed := make(chan error, 1)
+	go func() {
+		var err error
+		took, err = readers.run(ctx, time.Hour)
+		failed <- err
+	}()
+	err = happens()
+	readers.finish()
+	if err := errors.Join(err, <-failed); err != nil {
+		return latency{}, err
+	}
+	return latencyOf(took), nil
+}

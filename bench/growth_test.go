@@ -1,0 +1,45 @@
+package main
+
+import (
+	"testing"
+	"time"
+)
+
+// grown has figures of one operation at growing sizes.
+func grown(of string, base int, costs map[int]time.Duration) curve {
+	c := curve{Who: onSQLite, Of: of, Base: base}
+	for _, size := range append(pageSizes, localeSizes...) {
+		if cost, ok := costs[size]; ok {
+			c.Levels = append(c.Levels, level{size, map[string]figure{"create": {CPU: cost / 2, Database: cost / 2, latency: latency{P50: 10 * cost}}}})
+		}
+	}
+	return c
+}
+
+func TestGrowthIsJudgedAboveTheBase(t *testing.T) {
+	g := &growth{Curves: []curve{
+		grown(ofPages, basePages, map[int]time.Duration{1_000: 400, 10_000: 200, 100_000: 250, 1_000_000: 340}),
+	}}
+	got := g.verdicts()
+	if len(got) != 4 { // two sizes above the base, CPU and p50
+		t.Fatalf("got %d verdicts: %+v", len(got), got)
+	}
+	for i, want := range []struct {
+		value float64
+		met   bool
+	}{{1.25, true}, {1.7, false}, {1.25, true}, {1.7, false}} {
+		if got[i].value != want.value || got[i].met() != want.met {
+			t.Errorf("verdict %d is %+v", i, got[i])
+		}
+	}
+	if got[1].operation != "create at 1,000,000 pages" || got[1].against != "10,000 pages" {
+		t.Errorf("got %+v", got[1].target)
+	}
+}
+
+func TestGrowthWithoutItsBase(t *testing.T) {
+	g := &growth{Curves: []curve{grown(ofLocales, baseLocales, map[int]time.Duration{10: 100, 50: 900})}}
+	if got := g.verdicts(); got != nil {
+		t.Errorf("without the size to compare with, got %+v", got)
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"text/template"
+	"time"
+)
+
+//go:embed report.md.tmpl
+var reportText string
+
+var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
+	"count":     count,
+	"rounds":    func(r results[figure]) string { return sized(len(r), "rounds") },
+	"metrics":   func() []growthMetric { return growthMetrics },
+	"gigabytes": func(bytes int64) string { return fmt.Sprintf("%.0f GB", float64(bytes)/1e9) },
+}).Parse(reportText))
+
+// markdown is the report for people.
+func (r *report) markdown() (string, error) {
+	var b strings.Builder
+	err := reportTemplate.Execute(&b, r)
+	return b.String(), err
+}
+
+// Rough tells whether something in the report is not worth keeping.
+func (r *report) Rough() bool {
+	return r.Comparison != nil && r.Comparison.Origin.Rough || r.Growth != nil && r.Growth.Origin.Rough
+}
+
+// Targets is a table of what became of them.
+func (r *report) Targets() *table {
+	t := &table{words: 6, header: []string{"What", "Who", "Compared with", "Target", "Got", "Met"}}
+	for _, s := range summarize(r.verdicts()) {
+		met := "yes"
+		if yes, failures := s.met(); failures != "" {
+			met = "**no**: " + failures
+		} else if !yes {
+			met = "**no**"
+		}
+		t.add(fmt.Sprintf("%s: %s", s.kind, s.metric), s.who, s.against, s.bound(), s.got(), met)
+	}
+	return t
+}
+
+// everybody lists the contestants as readers expect them.
+var everybody = []string{onSQLite, onPostgres, uncached, peer, bareLimit, rawReadLimit, rawWriteLimit}
+
+// OperationTable has the medians of everybody in everything.
+func (c *comparison) OperationTable() *table {
+	t := &table{words: 2, header: []string{"Operation", "Who", "Rate", "CPU, service", "CPU, database", "p50", "p99"}}
+	for _, op := range operations {
+		name := op.name
+		for _, who := range everybody {
+			rates := c.Rounds.values(op.name, who, figure.rate)
+			if len(rates) == 0 {
+				continue
+			}
+			middle := func(of func(figure) time.Duration) string { return medianDuration(c.Rounds, op.name, who, of) }
+			t.add(name, who, rateText(median(rates)),
+				middle(func(f figure) time.Duration { return f.CPU }),
+				middle(func(f figure) time.Duration { return f.Database }),
+				middle(func(f figure) time.Duration { return f.P50 }),
+				middle(func(f figure) time.Duration { return f.P99 }))
+			name = "" // it is said once
+		}
+	}
+	return t
+}
+
+// medianDuration writes the median of a duration in all rounds.
+func medianDuration[F any](r results[F], operation, who string, of func(F) time.Duration) string {
+	return durationText(time.Duration(median(r.values(operation, who, func(f F) float64 { return float64(of(f)) }))))
+}
+
+// MemoryTable has what everybody has in RAM.
+func (c *comparison) MemoryTable() *table {
+	t := &table{words: 1, header: []string{"Who", "After start", "After all operations"}}
+	for _, who := range everybody {
+		if m, ok := c.Memory[who]; ok {
+			t.add(who, bytesText(m.Idle), bytesText(m.Loaded))
+		}
+	}
+	return t
+}
+
+// Table has the medians of big work.
+func (b *big) Table() *table {
+	t := &table{words: 2, header: []string{"Work", "Who", "Time", "Pages a second", "Readers' p50, before", "during", "p99, before", "during"}}
+	for _, work := range bigWork {
+		for _, who := range everybody {
+			rates := b.Rounds.values(work, who, bigFigure.rate)
+			if len(rates) == 0 {
+				continue
+			}
+			middle := func(of func(bigFigure) time.Duration) string { return medianDuration(b.Rounds, work, who, of) }
+			t.add(b.title(work), who,
+				middle(func(f bigFigure) time.Duration { return f.Took }), digits(median(rates)),
+				middle(func(f bigFigure) time.Duration { return f.Usual.P50 }),
+				middle(func(f bigFigure) time.Duration { return f.During.P50 }),
+				middle(func(f bigFigure) time.Duration { return f.Usual.P99 }),
+				middle(func(f bigFigure) time.Duration { return f.During.P99 }))
+		}
+	}
+	return t
+}
+
+// Table has a figure at every size, with its ratio to the one at the base;
+// ratios that are too high stand out.
+func (c curve) Table(of func(figure) time.Duration) *table {
+	t := &table{words: 1, header: []string{"Operation"}}
+	for _, l := range c.Levels {
+		t.header = append(t.header, sized(l.Size, c.Of))
+	}
+	for _, op := range growthOperations {
+		if _, ok := c.Levels[0].Figures[op.name]; !ok {
+			continue
+		}
+		row := []string{op.name}
+		for _, l := range c.Levels {
+			cell := durationText(of(l.Figures[op.name]))
+			if r, ok := c.ratio(l, op.name, of); ok && l.Size != c.Base {
+				text := ratioText(r)
+				if l.Size > c.Base && r > maxGrowth {
+					text = "**" + text + "**"
+				}
+				cell += " (" + text + ")"
+			}
+			row = append(row, cell)
+		}
+		t.add(row...)
+	}
+	return t
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// pocketbase is the peer; see the folder pocketbase for what it runs.
+type pocketbase struct {
+	binary, folder string
+
+	address string
+	token   string
+	server  *server
+	next    atomic.Int64
+
+	pages []page
+	ids   []pocketIDs
+	sites []string
+}
+
+// pocketIDs are the records of a page: PocketBase has no versions or locales,
+// so each is a record of its own.
+type pocketIDs struct{ draft, live, french string }
+
+func (p *pocketbase) name() string        { return peer }
+func (p *pocketbase) does(operation) bool { return true }
+func (p *pocketbase) service() []int      { return []int{p.server.pid()} }
+func (p *pocketbase) database() []int     { return nil }
+
+func (p *pocketbase) start(ctx context.Context) error {
+	var err error
+	if p.address, err = freeAddress(ctx); err != nil {
+		return err
+	}
+	token := make(chan string, 1)
+	p.server, err = launch(program(p.binary, p.address, p.folder), func(line string) {
+		if rest, ok := strings.CutPrefix(line, "token "); ok {
+			token <- rest
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.server.waitUntil(ctx, func() bool { return listens(ctx, p.address) }); err != nil {
+		return err
+	}
+	p.token = <-token
+	return nil
+}
+
+func (p *pocketbase) stop() error { return p.server.stop(syscall.SIGTERM) }
+
+// load writes the records into its database: its own interface would take many
+// minutes.
+func (p *pocketbase) load(ctx context.Context, data dataset) error {
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(p.folder, "data.db")+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.fill(ctx, db, data), db.Close())
+}
+
+func (p *pocketbase) fill(ctx context.Context, db *sql.DB, data dataset) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	for i := range data.sites {
+		id := recordID("site", i)
+		if _, err := tx.ExecContext(ctx, `insert into sites (id, name) values (?, ?)`, id, fmt.Sprintf("Site %d", i)); err != nil {
+			return err
+		}
+		p.sites = append(p.sites, id)
+	}
+	insert, err := tx.PrepareContext(ctx, `insert into pages
+		(id, siteId, version, locale, name, pathname, title, description, isOnline, createdAt, updatedAt)
+		values (?, ?, ?, ?, ?, ?, ?, ?, true, ?, ?)`)
+	if err != nil {
+		return err
+	}
+	p.pages = data.all()
+	for _, page := range p.pages {
+		ids := pocketIDs{recordID("draft", page.number), recordID("live", page.number), ""}
+		created := pocketTime(page.createdAt)
+		put := func(id, version, locale, pathname, title string) error {
+			_, err := insert.ExecContext(ctx, id, p.sites[page.site], version, locale, title, pathname, title, page.description, created, created)
+			return err
+		}
+		err := errors.Join(
+			put(ids.draft, "draft", "", page.pathname, page.title),
+			put(ids.live, "live", "", page.pathname, page.title),
+		)
+		if page.localTitle != "" {
+			ids.french = recordID(locale, page.number)
+			err = errors.Join(err,
+				put(recordID("draft "+locale, page.number), "draft", locale, page.localPathname, page.localTitle),
+				put(ids.french, "live", locale, page.localPathname, page.localTitle),
+			)
+		}
+		if err != nil {
+			return err
+		}
+		p.ids = append(p.ids, ids)
+	}
+	return tx.Commit()
+}
+
+// recordID makes an id of PocketBase's form: 15 small letters and digits in no
+// order.
+func recordID(kind string, n int) string {
+	const alphabet = "abcdefghijklmnopqrstuvwxyz012345"
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", kind, n))
+	id := make([]byte, 15)
+	for i := range id {
+		id[i] = alphabet[sum[i]%32]
+	}
+	return string(id)
+}
+
+func pocketTime(t time.Time) string { return t.Format("2006-01-02 15:04:05.000Z") }
+
+func (p *pocketbase) driver(op operation) (driver, error) {
+	return newGenerator(p.address, op.connections(), http.StatusOK, p.builder(op))
+}
+
+const records = "/api/collections/pages/records"
+
+func (p *pocketbase) builder(op operation) builder {
+	headers := "Authorization: " + p.token + "\r\n"
+	switch op.action {
+	case getByID:
+		return func(dst []byte, r *rand.Rand) ([]byte, string) {
+			id := p.record(op, r.IntN(len(p.pages)))
+			return request(dst, "GET", records+"/"+id, headers, ""), id
+		}
+	case getByPathname:
+		return func(dst []byte, r *rand.Rand) ([]byte, string) {
+			page := &p.pages[r.IntN(len(p.pages))]
+			spoken, pathname := "", page.pathname
+			if op.localized && page.localPathname != "" {
+				spoken, pathname = locale, page.localPathname
+			}
+			filter := p.scope(op, page, spoken) + " && pathname='" + pathname + "'"
+			return p.query(dst, headers, filter, "", 1), p.record(op, page.number)
+		}
+	case list:
+		return func(dst []byte, r *rand.Rand) ([]byte, string) {
+			return p.list(dst, headers, op, r), `{"items":[`
+		}
+	case create:
+		return func(dst []byte, r *rand.Rand) ([]byte, string) {
+			return request(dst, "POST", records, headers, p.newPage(&p.pages[r.IntN(len(p.pages))])), ""
+		}
+	case update:
+		return func(dst []byte, r *rand.Rand) ([]byte, string) {
+			title := fmt.Sprintf("Title %d", p.next.Add(1))
+			target := records + "/" + p.ids[r.IntN(len(p.ids))].draft
+			return request(dst, "PATCH", target, headers, fmt.Sprintf(`{"title":%q}`, title)), title
+		}
+	default:
+		return func(dst []byte, r *rand.Rand) ([]byte, string) {
+			requests := make([]string, batchSize)
+			for i := range requests {
+				requests[i] = fmt.Sprintf(`{"method":"POST","url":%q,"body":%s}`, records, p.newPage(&p.pages[r.IntN(len(p.pages))]))
+			}
+			return request(dst, "POST", "/api/batch", headers, `{"requests":[`+strings.Join(requests, ",")+`]}`), ""
+		}
+	}
+}
+
+// record is the record that a read of a page finds. Where a locale overrides
+// nothing, a client asks for the default values straight away.
+func (p *pocketbase) record(op operation, number int) string {
+	ids := p.ids[number]
+	switch {
+	case op.localized && ids.french != "":
+		return ids.french
+	case op.live:
+		return ids.live
+	}
+	return ids.draft
+}
+
+func (p *pocketbase) scope(op operation, page *page, spoken string) string {
+	version := "draft"
+	if op.live {
+		version = "live"
+	}
+	return "siteId='" + p.sites[page.site] + "' && version='" + version + "' && locale='" + spoken + "'"
+}
+
+// list goes on after a page by the values that it is sorted by, which an index
+// finds: the way that costs PocketBase least.
+func (p *pocketbase) list(dst []byte, headers string, op operation, r *rand.Rand) []byte {
+	number := r.IntN(len(p.pages))
+	spoken := ""
+	if op.localized {
+		number -= number % localizedEvery
+		spoken = locale
+	}
+	page := &p.pages[number]
+	var field, value string
+	switch r.IntN(5) {
+	case 0:
+		field, value = "pathname", page.pathname
+		if op.localized {
+			value = page.localPathname
+		}
+	case 1:
+		field, value = "title", page.title
+		if op.localized {
+			value = page.localTitle
+		}
+	case 2:
+		field, value = "description", page.description
+	case 3:
+		field, value = "createdAt", pocketTime(page.createdAt)
+	case 4:
+		field, value = "updatedAt", pocketTime(page.createdAt)
+	}
+	after, sort := ">", field+",id"
+	if r.IntN(2) == 0 {
+		after, sort = "<", "-"+field+",-id"
+	}
+	id := p.record(op, number)
+	filter := p.scope(op, page, spoken) + fmt.Sprintf(" && %[1]s%[2]s='%[3]s' && (%[1]s%[2]s'%[3]s' || id%[2]s'%[4]s')", field, after, value, id)
+	return p.query(dst, headers, filter, sort, 20)
+}
+
+func (p *pocketbase) query(dst []byte, headers, filter, sort string, limit int) []byte {
+	target := fmt.Sprintf("%s?skipTotal=1&perPage=%d&sort=%s&filter=%s", records, limit, sort, url.QueryEscape(filter))
+	return request(dst, "GET", target, headers, "")
+}
+
+func (p *pocketbase) newPage(like *page) string {
+	return fmt.Sprintf(`{"siteId":%q,"version":"draft","pathname":"/new/%d","title":%q,"description":%q,"isOnline":true}`,
+		p.sites[like.site], p.next.Add(1), like.title, like.description)
+}

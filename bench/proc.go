@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tick is the unit of CPU times in /proc; Linux has had no other for decades.
+const tick = 10 * time.Millisecond
+
+// process is a line of /proc/PID/stat.
+type process struct {
+	pid, parent int
+	name        string
+	cpu         time.Duration // user and system, with that of children that have ended
+}
+
+// processes reads all processes there are.
+func processes() (map[int]process, error) {
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil, err
+	}
+	table := make(map[int]process, len(files))
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		p, err := parseStat(text)
+		if err != nil {
+			return nil, err
+		}
+		table[p.pid] = p
+	}
+	return table, nil
+}
+
+func parseStat(text []byte) (process, error) {
+	// The name is in parentheses and may hold anything, also parentheses.
+	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
+	if open < 0 || end < open {
+		return process{}, fmt.Errorf("can't read process %q", text)
+	}
+	fields := strings.Fields(string(text[end+1:]))
+	if len(fields) < 15 {
+		return process{}, fmt.Errorf("can't read process %q", text)
+	}
+	p := process{name: string(text[open+1 : end])}
+	var err1, err2 error
+	p.pid, err1 = strconv.Atoi(strings.TrimSpace(string(text[:open])))
+	p.parent, err2 = strconv.Atoi(fields[1])
+	for _, field := range fields[11:15] { // utime, stime, cutime, cstime
+		ticks, err := strconv.ParseInt(field, 10, 64)
+		err1 = errors.Join(err1, err)
+		p.cpu += time.Duration(ticks) * tick
+	}
+	return p, errors.Join(err1, err2)
+}
+
+// within is the part of a table that descends from some processes, and they
+// themselves.
+func within(table map[int]process, roots []int) map[int]process {
+	part := map[int]process{}
+	for pid, p := range table {
+		for at := p; ; at = table[at.parent] {
+			if slices.Contains(roots, at.pid) {
+				part[pid] = p
+			}
+			if at.pid == 0 || part[pid].pid != 0 {
+				break
+			}
+		}
+	}
+	return part
+}
+
+func total(table map[int]process) (sum time.Duration) {
+	for _, p := range table {
+		sum += p.cpu
+	}
+	return sum
+}
+
+// residentOf is the memory of a process that is in RAM, in bytes.
+func residentOf(pid int) (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kilobytes, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			return kilobytes << 10, err
+		}
+	}
+	return 0, fmt.Errorf("process %d has no VmRSS", pid)
+}
+
+// busy is the CPU time that all processes have used, and that other machines
+// have taken from this one. Interrupts are left out: our own traffic causes
+// most of them, and nobody is charged for them.
+func busy() (time.Duration, error) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, err
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	fields := strings.Fields(line)
+	if len(fields) < 9 {
+		return 0, fmt.Errorf("can't read /proc/stat: %q", line)
+	}
+	var sum time.Duration
+	for _, i := range []int{1, 2, 3, 8} { // user, nice, system, steal
+		ticks, err := strconv.ParseInt(fields[i], 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += time.Duration(ticks) * tick
+	}
+	return sum, nil
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+func TestParseStat(t *testing.T) {
+	// A name may hold blanks and parentheses.
+	p, err := parseStat([]byte("4242 (a) b (c)) S 7 4242 4242 0 -1 4194560 1 2 3 4 150 50 20 5 20 0 9 0 100 1 2\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (process{4242, 7, "a) b (c)", 2250 * time.Millisecond}); p != want {
+		t.Errorf("got %+v, want %+v", p, want)
+	}
+	for _, text := range []string{"", "1 (init", "1 (init) S 0 1", "x (init) S 0 1 1 0 -1 1 1 2 3 4 1 1 1 1 20"} {
+		if p, err := parseStat([]byte(text)); err == nil {
+			t.Errorf("%q is read as %+v", text, p)
+		}
+	}
+}
+
+func TestWithin(t *testing.T) {
+	table := map[int]process{
+		1: {pid: 1, cpu: 1}, 10: {pid: 10, parent: 1, cpu: 10}, 11: {pid: 11, parent: 10, cpu: 100},
+		12: {pid: 12, parent: 11, cpu: 1000}, 20: {pid: 20, parent: 1, cpu: 10000},
+		30: {pid: 30, parent: 99, cpu: 100000}, // its parent is hidden
+	}
+	if got := total(within(table, []int{10})); got != 1110 {
+		t.Errorf("got %d", got)
+	}
+	if got := total(within(table, []int{11, 20})); got != 11100 {
+		t.Errorf("got %d", got)
+	}
+	if got := within(table, nil); len(got) != 0 {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestSpanCharges looks whether work is charged to who does it: a process below
+// ours that is measured, or one that is foreign.
+func TestSpanCharges(t *testing.T) {
+	worker := exec.Command("sh", "-c", "while :; do :; done")
+	if err := worker.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = worker.Process.Kill(), worker.Wait() }()
+	pids := []int{worker.Process.Pid}
+	s, err := spanOf(func() error { return nil })
+	for err == nil && s.spent(pids) < 5*tick {
+		time.Sleep(tick)
+		s.to, err = takeMoment()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, _ := s.foreign(pids)
+	share, busiest := s.foreign(nil)
+	if share <= alone || busiest.cpu == 0 {
+		t.Errorf("%.2f of the machine went elsewhere with the worker and %.2f without, most to %+v", share, alone, busiest)
+	}
+}
+
+func TestResidentOf(t *testing.T) {
+	n, err := residentOf(os.Getpid())
+	if err != nil || n < 1<<20 || n > 1<<34 {
+		t.Errorf("this process has %d bytes, %v", n, err)
+	}
+	if n, err := residentOf(1 << 30); err == nil {
+		t.Errorf("a process that is none has %d bytes", n)
+	}
+}

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"galley/internal/backup"
+	"galley/internal/config"
+	"galley/internal/sqlstore"
+)
+
+type backupCommand struct {
+	config.Store
+
+	File string `arg:"" help:"File to write, or - for standard output."`
+}
+
+func (c *backupCommand) Help() string {
+	return `The server may run and write meanwhile: the backup is of one moment. It is the
+same for both databases; 'galley restore' reads it into either.
+
+Examples:
+  galley backup /backups/monday.galley
+  galley backup --database-url postgres://galley@localhost/galley monday.galley
+  galley backup - | ssh vault 'cat > monday.galley'`
+}
+
+func (c *backupCommand) Run(t *terminal) error {
+	if c.File == toStdout && isTerminal(t.out) {
+		return errors.New("a backup is nothing to look at: send standard output to a file or a program")
+	}
+	store, err := openExisting(c.Store)
+	if err != nil {
+		return err
+	}
+	return errors.Join(t.stopped(explain(c.Store, c.write(t, store))), store.Close())
+}
+
+// stopped says what an error is about when the program was told to end.
+func (t *terminal) stopped(err error) error {
+	if err != nil && t.ctx.Err() != nil {
+		return errors.New("stopped before the end: nothing was kept")
+	}
+	return err
+}
+
+// toStdout is the name of standard output.
+const toStdout = "-"
+
+func (c *backupCommand) write(t *terminal, store *sqlstore.Store) error {
+	start := time.Now()
+	var rows, size int64
+	err := store.Snapshot(t.ctx, func(s *sqlstore.Snapshot) error {
+		return c.toFile(t, func(out io.Writer) error {
+			header := backup.Header{Schema: s.Schema, Engine: s.Engine, CreatedAt: now().UTC().Truncate(time.Millisecond), Program: Version}
+			w, err := backup.NewWriter(out, header)
+			if err != nil {
+				return err
+			}
+			if rows, err = dump(t, "Backing up", s, w); err != nil {
+				return err
+			}
+			err = w.Close()
+			size = w.Size()
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	said, name := t.out, c.File
+	if c.File == toStdout {
+		said, name = t.err, "standard output"
+	}
+	_, _ = fmt.Fprintf(said, "Backed up %s rows to %s: %s in %s.\n", amount(rows), name, volume(size), seconds(time.Since(start)))
+	return nil
+}
+
+// dump sends a snapshot to a sink and shows how far it is. It returns how many
+// rows it sent.
+func dump(t *terminal, what string, s *sqlstore.Snapshot, to sqlstore.Sink) (rows int64, err error) {
+	total := int64(-1)
+	if isTerminal(t.err) { // counting takes a while
+		if total, err = s.Count(t.ctx); err != nil {
+			return 0, err
+		}
+	}
+	counted := &watched{Sink: to, bar: t.bar(what, "rows", total)}
+	err = s.Dump(t.ctx, counted)
+	_ = counted.bar.Finish() // only to be looked at
+	return counted.rows, err
+}
+
+// toFile writes the file under another name first, so that one of its own name
+// is always whole.
+func (c *backupCommand) toFile(t *terminal, write func(io.Writer) error) error {
+	if c.File == toStdout {
+		return write(t.out)
+	}
+	partial := c.File + ".partial"
+	file, err := os.OpenFile(partial, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("can't write the backup: %w", err)
+	}
+	if err := holdAlone(file); err != nil {
+		return errors.Join(fmt.Errorf("another backup is being written to %s (%w)", partial, err), file.Close())
+	}
+	err = finish(file, c.File, write)
+	if err != nil {
+		err = errors.Join(err, os.Remove(partial))
+	}
+	return errors.Join(err, file.Close()) // others may have the name from now on
+}
+
+// finish writes a file, and gives it its name once it is on the disk.
+func finish(file *os.File, name string, write func(io.Writer) error) error {
+	if err := file.Truncate(0); err != nil { // a killed backup may have left it
+		return err
+	}
+	if err := write(file); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	if err := os.Rename(file.Name(), name); err != nil {
+		return err
+	}
+	folder, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// openExisting opens a store that has to be there: looking for one must not
+// make it.
+func openExisting(c config.Store) (*sqlstore.Store, error) {
+	if c.DatabaseURL == "" {
+		if _, err := os.Stat(filepath.Join(c.Data, sqlstore.DatabaseFile)); err != nil {
+			return nil, fmt.Errorf("there is no store in %s: name another with --data, or a database with --database-url (%w)", c.Data, err)
+		}
+	}
+	return openStore(c, nil)
+}

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"galley/internal/backup"
+	"galley/internal/config"
+	"galley/internal/sqlstore"
+)
+
+type restoreCommand struct {
+	config.Store
+
+	File string `arg:"" help:"File that 'galley backup' wrote."`
+}
+
+func (c *restoreCommand) Help() string {
+	return `The store has to be empty, and the file is checked from end to end before
+anything is written. Ids and keys stay what they were.
+
+Examples:
+  galley restore --data ./new-data /backups/monday.galley
+  galley restore --database-url postgres://galley@localhost/new /backups/monday.galley`
+}
+
+func (c *restoreCommand) Run(t *terminal) error {
+	bar := t.bar("Checking", "B", backup.Size(c.File))
+	file, err := backup.Open(c.File, bar)
+	_ = bar.Finish() // only to be looked at
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.restore(t, file), file.Close())
+}
+
+func (c *restoreCommand) restore(t *terminal, file *backup.File) error {
+	latest, err := sqlstore.LatestSchema()
+	if err != nil {
+		return err
+	}
+	if file.Schema > latest {
+		return fmt.Errorf("%s is of schema version %d, and this program knows versions up to %d: use a newer galley", c.File, file.Schema, latest)
+	}
+	start := time.Now()
+	store, err := openStore(c.Store, nil)
+	if err != nil {
+		return err
+	}
+	bar := t.bar("Restoring", "rows", file.Rows())
+	err = store.Load(t.ctx, file.Schema, func(to sqlstore.Sink) error {
+		return file.Replay(&watched{Sink: to, bar: bar})
+	})
+	_ = bar.Finish() // only to be looked at
+	if err = errors.Join(t.stopped(explainLoad(c.Store, err)), store.Close()); err != nil {
+		return err
+	}
+	t.printf("Restored %s rows from %s, made %s on %s, in %s. Keys work as they did then.\n",
+		amount(file.Rows()), c.File, file.CreatedAt.Format(time.RFC3339), file.Engine, seconds(time.Since(start)))
+	return nil
+}
+
+// explainLoad is explain for a store that is being filled.
+func explainLoad(c config.Store, err error) error {
+	if errors.Is(err, sqlstore.ErrNotEmpty) {
+		return fmt.Errorf("%w, and only an empty one can be filled: name a new folder or a new database", err)
+	}
+	return explain(c, err)
+}

@@ -1,0 +1,96 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// Edge says how the service meets the network.
+type Edge struct {
+	TrustedProxies Networks `help:"Proxies whose X-Forwarded-For is believed: addresses or networks, separated by commas (default none)." env:"GALLEY_TRUSTED_PROXIES" placeholder:"NETWORKS"`
+	MaxConnections int      `help:"Connections that are open at a time (default ${default})." default:"16384" env:"GALLEY_MAX_CONNECTIONS" placeholder:"NUMBER"`
+	MaxInFlight    int      `help:"Requests that are worked on at a time (default ${default})." default:"512" env:"GALLEY_MAX_IN_FLIGHT" placeholder:"NUMBER"`
+	CORSOrigins    Origins  `help:"Origins whose scripts may read with a Site key, separated by commas, or * for all (default none)." name:"cors-origins" env:"GALLEY_CORS_ORIGINS" placeholder:"ORIGINS"`
+
+	TLSCert       string `help:"Serve HTTPS with the certificate in this PEM file; it is read again when it changes." name:"tls-cert" env:"GALLEY_TLS_CERT" placeholder:"FILE"`
+	TLSKey        string `help:"Private key of the certificate, a PEM file." name:"tls-key" env:"GALLEY_TLS_KEY" placeholder:"FILE"`
+	ACMEDomains   Names  `help:"Serve HTTPS with certificates for these host names, fetched by ACME; the server must be reached on port 443." name:"acme-domains" env:"GALLEY_ACME_DOMAINS" placeholder:"NAMES"`
+	ACMEEmail     string `help:"Address that the authority may write to." name:"acme-email" env:"GALLEY_ACME_EMAIL" placeholder:"ADDRESS"`
+	ACMEDirectory string `help:"Directory of the authority (default Let's Encrypt)." name:"acme-directory" env:"GALLEY_ACME_DIRECTORY" placeholder:"URL"`
+	ACMECache     string `help:"Folder for the certificates (default 'acme' in the --data folder)." name:"acme-cache" env:"GALLEY_ACME_CACHE" placeholder:"DIR"`
+}
+
+// Networks are addresses and networks, separated by commas.
+type Networks []netip.Prefix
+
+// UnmarshalText reads networks such as 10.0.0.0/8 and addresses.
+func (n *Networks) UnmarshalText(text []byte) error {
+	*n = nil
+	for _, item := range items(text) {
+		network, err := netip.ParsePrefix(item)
+		if a, failed := netip.ParseAddr(item); failed == nil {
+			a = a.Unmap()
+			network, err = netip.PrefixFrom(a, a.BitLen()), nil
+		}
+		if err != nil || network.Addr().Is4In6() || strings.Contains(item, "%") {
+			return fmt.Errorf("%q is not a network: write addresses or networks such as 10.0.0.0/8,::1", item)
+		}
+		*n = append(*n, network.Masked())
+	}
+	return nil
+}
+
+// Origins are web origins, separated by commas, or * for all.
+type Origins []string
+
+// UnmarshalText reads origins exactly as browsers send them.
+func (o *Origins) UnmarshalText(text []byte) error {
+	*o = items(text)
+	for _, item := range *o {
+		if item != "*" && !isOrigin(item) {
+			return fmt.Errorf("%q is not an origin: write origins such as https://www.example.com, or *", item)
+		}
+	}
+	return nil
+}
+
+func isOrigin(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		return false
+	}
+	// What browsers send has no default port and no upper case. Patterns are
+	// not known: they are easy to write too wide.
+	standard := u.Port() == map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	return !standard && !strings.Contains(u.Host, "*") && text == strings.ToLower(u.Scheme+"://"+u.Host)
+}
+
+// Names are host names, separated by commas.
+type Names []string
+
+var hostName = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?$`)
+
+// UnmarshalText reads host names.
+func (n *Names) UnmarshalText(text []byte) error {
+	*n = items(text)
+	for _, item := range *n {
+		if !hostName.MatchString(item) {
+			return fmt.Errorf("%q is not a host name: write names such as www.example.com, in lower case", item)
+		}
+	}
+	return nil
+}
+
+// items are the parts of a list, without blanks and without empty ones.
+func items(text []byte) []string {
+	var list []string
+	for item := range strings.SplitSeq(string(text), ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			list = append(list, item)
+		}
+	}
+	return list
+}

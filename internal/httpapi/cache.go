@@ -1,0 +1,122 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/maypok86/otter/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"galley/internal/cms"
+	"galley/internal/service"
+)
+
+// cache keeps answers to reads, encoded and with their entity tags, for as
+// long as they are right: until anything changes in the site that they are
+// about, or about the credential that asked. It is asked after authentication
+// and limits, so that a kept answer is one that this credential was given for
+// this very address.
+type cache struct {
+	svc     *service.Service
+	answers *otter.Cache[cacheKey, *keptAnswer] // nil: off
+	hits    prometheus.Counter
+	misses  prometheus.Counter
+}
+
+type cacheKey struct {
+	credential cms.ID
+	address    string // with the query, as it was sent
+}
+
+type keptAnswer struct {
+	body    []byte
+	tag     string
+	pattern string
+	site    cms.ID
+	moment  int64
+	giveOut func()
+}
+
+// keptOverhead is about what an answer takes beside its text.
+const keptOverhead = 400
+
+func newCache(svc *service.Service, bytes int64, registry *prometheus.Registry) *cache {
+	uses := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "galley_cache_uses_total", Help: "Reads of what is kept in memory, by whether it was there.",
+	}, []string{"found"})
+	registry.MustRegister(uses)
+	c := &cache{svc: svc, hits: uses.WithLabelValues("yes"), misses: uses.WithLabelValues("no")}
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "galley_cache_bytes", Help: "Bytes of answers that are kept in memory.",
+	}, func() float64 {
+		if c.answers == nil {
+			return 0
+		}
+		return float64(c.answers.WeightedSize())
+	}))
+	if bytes > 0 {
+		c.answers = otter.Must(&otter.Options[cacheKey, *keptAnswer]{
+			MaximumWeight: uint64(bytes),
+			Weigher: func(key cacheKey, kept *keptAnswer) uint32 {
+				return uint32(len(key.address) + len(kept.body) + keptOverhead)
+			},
+		})
+	}
+	return c
+}
+
+// recall answers a request from memory, and tells whether it could. It does all
+// that the long way does for such a request: the key, the limit, the headers.
+func (a *API) recall(w *responseWriter, r *request) bool {
+	if a.cache.answers == nil || !readOnly(r.Method) {
+		return false
+	}
+	key, err := credential(r)
+	if err != nil {
+		return false
+	}
+	who, ok := a.svc.Recognize(key)
+	if !ok {
+		return false
+	}
+	r.who = who
+	kept, ok := a.cache.find(r)
+	if !ok {
+		r.who = service.Caller{}
+		return false
+	}
+	r.pattern = kept.pattern
+	if who.App != nil && len(a.origins) > 0 {
+		unshare(w.Header())
+	}
+	if err := a.limits.admitCredential(w.Header(), r); err != nil {
+		a.fail(w, r, err)
+		return true
+	}
+	a.cache.hits.Inc()
+	kept.giveOut()
+	w.shared = true
+	sendTagged(w, r, http.StatusOK, kept.body, kept.tag)
+	return true
+}
+
+// find returns the answer to a request if it is at hand and right.
+func (c *cache) find(r *request) (*keptAnswer, bool) {
+	kept, ok := c.answers.GetIfPresent(cacheKey{r.who.ID(), r.RequestURI})
+	if !ok || !c.svc.Unchanged(kept.moment, kept.site, r.who) {
+		return nil, false
+	}
+	return kept, true
+}
+
+// keep keeps an answer, if it is one that may be kept. It was worked out from
+// what was read after the request's moment.
+func (c *cache) keep(r *request, ans answer, body []byte, tag string) {
+	if c.answers == nil || !readOnly(r.Method) || ans.status != http.StatusOK || ans.site == cms.NoID {
+		return
+	}
+	c.misses.Inc()
+	if !c.svc.Unchanged(r.moment, ans.site, r.who) {
+		return
+	}
+	c.answers.Set(cacheKey{r.who.ID(), r.RequestURI}, &keptAnswer{body, tag, r.pattern, ans.site, r.moment, ans.giveOut})
+}

@@ -1,0 +1,271 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"galley/internal/httpapi"
+	"galley/internal/pgtest"
+	"galley/internal/sqlstore"
+)
+
+// fromMemory is how many reads were answered from memory so far.
+func (s *system) fromMemory(t *testing.T) string {
+	t.Helper()
+	for line := range strings.SplitSeq(string(s.call(t, "GET", "/metrics", "").body), "\n") {
+		if count, ok := strings.CutPrefix(line, `galley_cache_uses_total{found="yes"} `); ok {
+			return count
+		}
+	}
+	t.Fatal("no metric tells what was answered from memory")
+	return ""
+}
+
+// warm waits until the system answers an address from memory.
+func (s *system) warm(t *testing.T, target string) {
+	t.Helper()
+	s.must(t, 200, "GET", target, "")
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		before := s.fromMemory(t)
+		s.must(t, 200, "GET", target, "")
+		if s.fromMemory(t) != before {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s is never answered from memory", target)
+		}
+	}
+}
+
+// readings are addresses that are answered from memory, with what changes the
+// answer of each.
+func readings(t *testing.T, s *system) map[string]func() {
+	t.Helper()
+	site, _ := s.newSite(t)
+	page := s.newPage(t, site, "/about")
+	locale := s.must(t, 201, "POST", "/v2/locales", `{"siteId":"`+site+`","locale":"fr"}`).str(t, "id")
+	route := s.must(t, 201, "POST", "/v2/routes", `{"siteId":"`+site+`","pathname":"/r"}`).str(t, "id")
+	s.must(t, 201, "POST", "/v2/sites/"+site+"/publish", "")
+	n := 0
+	next := func() string { n++; return fmt.Sprint(n) }
+	change := func(method, target, body string) func() {
+		return func() { s.must(t, 200, method, target, strings.ReplaceAll(body, "{n}", next())) }
+	}
+	retitle := change("PATCH", "/v6/pages/"+page, `{"title":"T{n}"}`)
+	return map[string]func(){
+		"/v6/pages/" + page:                                         retitle,
+		"/v6/pages/about?siteId=" + site:                            retitle,
+		"/v6/pages/" + page + "?locale=fr":                          change("PATCH", "/v6/pages/"+page+"?locale=fr", `{"title":"F{n}"}`),
+		"/v6/pages?siteId=" + site:                                  retitle,
+		"/v6/pages?siteId=" + site + "&locale=fr&sortBy=updatedAt":  retitle,
+		"/v2/sites/" + site + "/pages?includeOffline=true":          retitle,
+		"/v2/sites/" + site:                                         change("PATCH", "/v2/sites/"+site, `{"name":"N{n}"}`),
+		"/v2/locales/" + locale:                                     change("PATCH", "/v2/locales/"+locale, `{"pathPrefix":"p{n}"}`),
+		"/v2/locales?siteId=" + site:                                change("PATCH", "/v2/locales/"+locale, `{"pathPrefix":"p{n}"}`),
+		"/v2/routes/" + route:                                       change("PATCH", "/v2/routes/"+route, `{"pathname":"/r{n}"}`),
+		"/v2/routes?siteId=" + site:                                 change("PATCH", "/v2/routes/"+route, `{"pathname":"/r{n}"}`),
+		"/v6/pages/" + page + "?versionRef=ref:live&siteId=" + site: func() { retitle(); s.must(t, 201, "POST", "/v2/sites/"+site+"/publish", "") },
+	}
+}
+
+func TestMemoryIsNeverBehindAWrite(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		for target, change := range readings(t, s) {
+			for range 3 {
+				s.warm(t, target)
+				before := s.must(t, 200, "GET", target, "")
+				change()
+				after := s.must(t, 200, "GET", target, "")
+				if string(before.body) == string(after.body) || before.header.Get("ETag") == after.header.Get("ETag") {
+					t.Errorf("%s is still answered %s", target, after.body)
+				}
+			}
+		}
+	})
+}
+
+func TestMemoryAnswersAsTheStoreDoes(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		site, siteKey := s.newSite(t)
+		target := "/v6/pages/" + s.newPage(t, site, "/a")
+		first := s.must(t, 200, "GET", target, "")
+		s.warm(t, target)
+		again := s.must(t, 200, "GET", target, "")
+		first.header.Del("X-Request-Id")
+		for name := range first.header {
+			if name != "Date" && first.header.Get(name) != again.header.Get(name) {
+				t.Errorf("%s was %q and is %q from memory", name, first.header.Get(name), again.header.Get(name))
+			}
+		}
+		if string(first.body) != string(again.body) || first.header.Get("ETag") == "" {
+			t.Errorf("was %s and is %s from memory", first.body, again.body)
+		}
+		if r := s.call(t, "GET", target, "", "If-None-Match", first.header.Get("ETag")); r.status != 304 || len(r.body) > 0 {
+			t.Errorf("If-None-Match from memory: %d", r.status)
+		}
+		if r := s.call(t, "HEAD", target, ""); r.status != 200 || len(r.body) > 0 {
+			t.Errorf("HEAD from memory: %d", r.status)
+		}
+		// What one credential may read is no other's.
+		stranger := freshWorkspace(t, s)
+		for key, want := range map[string]int{siteKey: 200, stranger.key: 403, "": 401, s.key + "x": 401} {
+			if r := s.send(t, key, "GET", target, ""); r.status != want {
+				t.Errorf("another key is answered %d, want %d", r.status, want)
+			}
+		}
+		s.must(t, 200, "PATCH", "/v2/sites/"+site, `{"siteKeyAccess":"live"}`)
+		if r := s.send(t, siteKey, "GET", target, ""); r.status != 403 {
+			t.Errorf("a Site key that lost the draft is answered %d", r.status)
+		}
+	})
+}
+
+func TestMemoryKnowsARevokedKey(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		site, _ := s.newSite(t)
+		target := "/v2/sites/" + site
+		made := s.must(t, 201, "POST", "/v2/apps", `{"name":"Reader","scopes":["read","admin"]}`)
+		app := *s
+		app.key = made.str(t, "key")
+		app.warm(t, target)
+		s.must(t, 200, "PATCH", "/v2/apps/"+made.str(t, "id"), `{"scopes":["admin"]}`)
+		if r := app.call(t, "GET", target, ""); r.status != 403 {
+			t.Errorf("an app without its scope is answered %d", r.status)
+		}
+		s.must(t, 204, "DELETE", "/v2/apps/"+made.str(t, "id"), "")
+		if r := app.call(t, "GET", target, ""); r.status != 401 {
+			t.Errorf("a revoked app is answered %d", r.status)
+		}
+	})
+}
+
+// TestMemoryHearsOfOthers has a second program write to the same store: another
+// node on PostgreSQL, and another process on SQLite.
+func TestMemoryHearsOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	url := ""
+	for engine, open := range map[string]func() (*sqlstore.Store, error){
+		"sqlite": func() (*sqlstore.Store, error) { return sqlstore.OpenSQLite(dir, nil) },
+		"postgres": func() (*sqlstore.Store, error) {
+			if url == "" {
+				url = pgtest.URL(t)
+			}
+			return sqlstore.OpenPostgres(url, nil)
+		},
+	} {
+		t.Run(engine, func(t *testing.T) {
+			store, err := open()
+			here := newSystem(t, store, err)
+			store, err = open()
+			there := newSystem(t, store, err)
+			there.key, there.first = here.key, here.first
+			for target, change := range readings(t, there) {
+				there.warm(t, target)
+				here.warm(t, target)
+				before := here.must(t, 200, "GET", target, "")
+				change()
+				for deadline := time.Now().Add(time.Second); ; time.Sleep(5 * time.Millisecond) {
+					if after := here.must(t, 200, "GET", target, ""); string(after.body) != string(before.body) {
+						break
+					}
+					if time.Now().After(deadline) {
+						t.Fatalf("%s is answered as before a second after another program changed it", target)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	const bound = 64 << 10
+	store, err := sqlstore.OpenSQLite(t.TempDir(), nil)
+	s := newSystem(t, store, err, func(o *httpapi.Options) { o.CacheBytes = bound })
+	site, _ := s.newSite(t)
+	target := "/v2/sites/" + site
+	s.warm(t, target)
+	for i := range 2000 {
+		s.must(t, 200, "GET", fmt.Sprintf("%s?ignored=%d", target, i), "")
+	}
+	held := -1
+	for line := range strings.SplitSeq(string(s.call(t, "GET", "/metrics", "").body), "\n") {
+		if _, err := fmt.Sscanf(line, "galley_cache_bytes %d", &held); err == nil {
+			break
+		}
+	}
+	if held <= 0 || held > bound {
+		t.Errorf("%d bytes are kept, at most %d may be", held, bound)
+	}
+}
+
+// TestMemoryUnderFire has readers and writers on the same page: no reader sees
+// an older state than one that was acknowledged before its request.
+func TestMemoryUnderFire(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		site, _ := s.newSite(t)
+		target := "/v6/pages/" + s.newPage(t, site, "/a")
+		s.warm(t, target)
+		var mu sync.Mutex
+		acknowledged := 0
+		stop := make(chan struct{})
+		var readers sync.WaitGroup
+		for range 6 {
+			readers.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					mu.Lock()
+					least := acknowledged
+					mu.Unlock()
+					if got := s.counter(t, target); got < least {
+						t.Errorf("a reader sees %d after %d was acknowledged", got, least)
+						return
+					}
+				}
+			})
+		}
+		for n := 1; n <= 150; n++ {
+			s.must(t, 200, "PATCH", target, fmt.Sprintf(`{"title":"%d"}`, n))
+			mu.Lock()
+			acknowledged = n
+			mu.Unlock()
+		}
+		close(stop)
+		readers.Wait()
+	})
+}
+
+// counter reads a page's title as a number, without the checks that slow every
+// other request down.
+func (s *system) counter(t *testing.T, target string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+target, nil)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	req.Header.Set("X-Api-Key", s.key)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	n := 0
+	if _, title, ok := strings.Cut(string(body), `"title":"`); ok {
+		_, _ = fmt.Sscanf(title, "%d", &n) // no title yet is none
+	}
+	return n
+}

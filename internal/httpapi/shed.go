@@ -1,0 +1,290 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	runtimemetrics "runtime/metrics"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"galley/internal/cms"
+)
+
+// What an overloaded server does with requests: a bounded number is worked on,
+// a bounded number waits for a moment, and the rest is told to come back.
+const (
+	defaultInFlight = 512
+	// waitersEach is how many requests may wait for each that is worked on.
+	waitersEach = 1
+	// maxWait is how long they do. It also slows those down who come back at
+	// once, so that turning them away does not become the server's main work.
+	maxWait = 500 * time.Millisecond
+	// workerRest is after how long a worker without work ends.
+	workerRest = 10 * time.Second
+)
+
+var errBusy = &cms.Error{Code: cms.CodeUnavailable, Message: "The server is busy, try again after the time in Retry-After"}
+
+var busyBody = encode(Error{Object: "error", Code: errBusy.Code, Message: errBusy.Message})
+
+// refuse answers a request that was not served. A busy server says so as
+// cheaply as it can: a metric counts it, and the log has no line beyond the
+// request's own.
+func (a *API) refuse(w http.ResponseWriter, r *request, err error) {
+	if !errors.Is(err, errBusy) {
+		a.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Retry-After", "1")
+	writeJSON(w, http.StatusServiceUnavailable, busyBody)
+}
+
+// Refusal is the whole answer, head and body, to a connection for which there
+// is no room.
+func Refusal() []byte {
+	h := http.Header{
+		"X-Request-Id": {cms.NewID().String()}, "Retry-After": {"1"}, "Connection": {"close"}, "Cache-Control": {"no-store"},
+		"Content-Type": {"application/json; charset=utf-8"}, "Content-Length": {strconv.Itoa(len(busyBody))},
+	}
+	protect(h, &http.Request{})
+	text := []byte("HTTP/1.1 503 Service Unavailable\r\n")
+	for name := range h {
+		text = fmt.Appendf(text, "%s: %s\r\n", name, h.Get(name))
+	}
+	return append(append(text, "\r\n"...), busyBody...)
+}
+
+// ShedCounter names the metric of those who were not served, by the reason.
+func ShedCounter(reason string) prometheus.CounterOpts {
+	return prometheus.CounterOpts{
+		Name: "galley_shed_total", Help: "Connections and requests that were turned away or cut off, by reason.",
+		ConstLabels: prometheus.Labels{"reason": reason},
+	}
+}
+
+// gate bounds how many requests are worked on at a time. Workers do the work,
+// not the connections' own goroutines: those keep the small stacks that they
+// begin with, which counts when there are ten thousand of them.
+type gate struct {
+	fresh    chan func()   // work that may be turned away
+	admitted chan func()   // work of requests that were let in before: it goes first
+	workers  chan struct{} // has an entry for each worker there is
+
+	waiting, busy atomic.Int64
+	processors    processors
+	turnedAway    prometheus.Counter
+}
+
+func newGate(maxInFlight int, registry *prometheus.Registry) *gate {
+	g := &gate{
+		fresh: make(chan func()), admitted: make(chan func()), workers: make(chan struct{}, maxInFlight),
+		turnedAway: prometheus.NewCounter(ShedCounter("in_flight")),
+	}
+	registry.MustRegister(g.turnedAway, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "galley_in_flight", Help: "Requests that are being worked on.",
+	}, func() float64 { return float64(g.busy.Load()) }))
+	return g
+}
+
+// full tells that there is more to do than the processors can, and turns a
+// request away. Where requests need processors more than the store, they queue
+// up there, before any of this code can count them.
+func (g *gate) full() bool {
+	if !g.processors.behind(time.Now()) {
+		return false
+	}
+	g.turnedAway.Inc()
+	return true
+}
+
+// try has work done and waits for its end, or returns false: there is too much
+// to do already.
+func (g *gate) try(work func()) bool {
+	var failed *workPanic
+	done := make(chan struct{})
+	task := g.task(work, &failed, done)
+	if !g.start(g.fresh, task) && !g.queue(task) {
+		g.turnedAway.Inc()
+		return false
+	}
+	finish(done, &failed)
+	return true
+}
+
+// goOn has more work done for a request that was let in: it waits as long as
+// that takes.
+func (g *gate) goOn(work func()) {
+	var failed *workPanic
+	done := make(chan struct{})
+	task := g.task(work, &failed, done)
+	if !g.start(g.admitted, task) {
+		g.wait(g.admitted, task, nil)
+	}
+	finish(done, &failed)
+}
+
+// task is work that tells when it has ended, and how.
+func (g *gate) task(work func(), failed **workPanic, done chan struct{}) func() {
+	return func() {
+		g.busy.Add(1)
+		defer func() {
+			if cause := recover(); cause != nil {
+				*failed = &workPanic{cause, debug.Stack()}
+			}
+			g.busy.Add(-1)
+			close(done)
+		}()
+		work()
+	}
+}
+
+// workPanic is a panic of a worker on its way to the goroutine that waits.
+type workPanic struct {
+	cause any
+	stack []byte
+}
+
+func finish(done chan struct{}, failed **workPanic) {
+	<-done
+	if *failed != nil {
+		panic(*failed)
+	}
+}
+
+// start gives a task to a worker, if one is free or may be made.
+func (g *gate) start(lane chan func(), task func()) bool {
+	select {
+	case lane <- task:
+		return true
+	default:
+	}
+	select {
+	case g.workers <- struct{}{}:
+		go g.worker(task)
+		return true
+	default:
+		return false
+	}
+}
+
+// queue waits for a worker, for a moment and not with too many others.
+func (g *gate) queue(task func()) bool {
+	defer g.waiting.Add(-1)
+	if g.waiting.Add(1) > int64(waitersEach*cap(g.workers)) {
+		return false
+	}
+	timer := time.NewTimer(maxWait)
+	defer timer.Stop()
+	return g.wait(g.fresh, task, timer.C)
+}
+
+func (g *gate) wait(lane chan func(), task func(), end <-chan time.Time) bool {
+	select {
+	case lane <- task:
+	case g.workers <- struct{}{}:
+		go g.worker(task)
+	case <-end:
+		return false
+	}
+	return true
+}
+
+func (g *gate) worker(task func()) {
+	defer func() { <-g.workers }()
+	rest := time.NewTimer(workerRest)
+	defer rest.Stop()
+	for {
+		task()
+		select {
+		case task = <-g.admitted:
+			continue
+		default:
+		}
+		rest.Reset(workerRest)
+		select {
+		case task = <-g.admitted:
+		case task = <-g.fresh:
+		case <-rest.C:
+			return
+		}
+	}
+}
+
+// work does what a request asks for, in its turn. While a body is on its way,
+// nobody works on the request.
+func (a *API) work(w http.ResponseWriter, r *request, path string) (ans answer, err error) {
+	if r.ContentLength == 0 {
+		err = a.admit(w, r, func() (err error) {
+			ans, err = a.answer(w, r, path)
+			return err
+		})
+		return ans, err
+	}
+	if err := a.admit(w, r, func() error { return nil }); err != nil {
+		return ans, err
+	}
+	stay, err := a.receive(w, r, path)
+	defer stay.leave()
+	if err != nil {
+		return ans, err
+	}
+	a.gate.goOn(func() { ans, err = a.answer(w, r, path) })
+	r.Body = http.NoBody // what was received is not kept while the answer is taken
+	return ans, err
+}
+
+// admit authenticates a request in its turn, and goes on with what is next.
+func (a *API) admit(w http.ResponseWriter, r *request, next func() error) error {
+	var err error
+	if !a.gate.try(func() {
+		if err = a.authenticate(w.Header(), r); err == nil {
+			err = next()
+		}
+	}) {
+		return errBusy
+	}
+	return err
+}
+
+// processors tells whether goroutines queue up for one.
+type processors struct {
+	next  atomic.Int64 // when to look again
+	since atomic.Int64 // since when there are too many; 0: there are not
+}
+
+const (
+	// queueEach is how many goroutines may wait for each processor: some tens
+	// of milliseconds of work.
+	queueEach = 1024
+	// lookEvery is how often the queue is looked at.
+	lookEvery = 2 * time.Millisecond
+	// standing is how long a queue that matters has stood: a crowd that comes
+	// at once is no overload.
+	standing = 100 * time.Millisecond
+)
+
+// behind tells whether too many have waited all the time of late.
+func (p *processors) behind(now time.Time) bool {
+	next := p.next.Load()
+	if now.UnixNano() >= next && p.next.CompareAndSwap(next, now.Add(lookEvery).UnixNano()) {
+		p.look(now)
+	}
+	since := p.since.Load()
+	return since != 0 && now.UnixNano()-since >= int64(standing)
+}
+
+func (p *processors) look(now time.Time) {
+	waiting := []runtimemetrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}}
+	runtimemetrics.Read(waiting)
+	if waiting[0].Value.Uint64() <= uint64(queueEach*runtime.GOMAXPROCS(0)) {
+		p.since.Store(0)
+		return
+	}
+	p.since.CompareAndSwap(0, now.UnixNano())
+}

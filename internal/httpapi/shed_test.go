@@ -1,0 +1,382 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"galley/internal/cms"
+	"galley/internal/httpapi"
+	"galley/internal/sqlstore"
+)
+
+// onSQLite makes a system whose limits a test can reach. What these tests are
+// about happens before any store.
+func onSQLite(t *testing.T, option func(*httpapi.Options)) (*system, *prometheus.Registry) {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	store, err := sqlstore.OpenSQLite(t.TempDir(), nil)
+	return newSystem(t, store, err, func(o *httpapi.Options) {
+		o.Registry = registry
+		option(o)
+	}), registry
+}
+
+// metric reads a metric that has no label but a reason.
+func metric(t *testing.T, registry *prometheus.Registry, name, reason string) int {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if family.GetName() == name && (reason == "" || m.GetLabel()[0].GetValue() == reason) {
+				return int(m.GetGauge().GetValue() + m.GetCounter().GetValue())
+			}
+		}
+	}
+	t.Fatalf("no metric %s %s", name, reason)
+	return 0
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+// status sends a request without holding the answer against the document,
+// which has no word on a busy server.
+func (s *system) status(key, method, target, body string) (int, http.Header, string, error) {
+	req, err := http.NewRequest(method, s.url+target, strings.NewReader(body))
+	if err != nil {
+		return 0, nil, "", err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-Api-Key", key)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, nil, "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, resp.Header, string(text), err
+}
+
+// block keeps the store's writers waiting until it is released.
+func (s *system) block(t *testing.T) (release func()) {
+	t.Helper()
+	held, end := make(chan struct{}), make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		done <- s.store.InTx(t.Context(), func(tx cms.Tx) error {
+			if err := tx.CreateWorkspace(t.Context(), cms.Workspace{ID: cms.NewID(), Name: "Held", CreatedAt: time.Now()}); err != nil {
+				return err
+			}
+			close(held)
+			<-end
+			return nil
+		})
+	}()
+	<-held
+	return sync.OnceFunc(func() {
+		close(end)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestBusyServerTurnsRequestsAway(t *testing.T) {
+	const most = 2
+	s, registry := onSQLite(t, func(o *httpapi.Options) {
+		o.MaxInFlight, o.Origins = most, []string{shopOrigin}
+	})
+	release := s.block(t)
+	defer release()
+	var writers sync.WaitGroup
+	var made atomic.Int64
+	for range most {
+		writers.Go(func() {
+			if status, _, body, err := s.status(s.key, "POST", "/v2/sites", `{"name":"x"}`); status != 201 {
+				t.Errorf("a request that was let in is answered %d %s %v", status, body, err)
+			}
+			made.Add(1)
+		})
+	}
+	eventually(t, "all places are taken", func() bool { return metric(t, registry, "galley_in_flight", "") == most })
+
+	for n := range 3 {
+		status, header, body, err := s.status("whatever", "GET", "/v2/sites", "")
+		if status != 503 || header.Get("Retry-After") != "1" || !strings.Contains(body, `"code":"unavailable"`) || err != nil {
+			t.Errorf("request %d: %d %s %v", n, status, body, err)
+		}
+		if header.Get("X-Request-Id") == "" || header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("headers %v", header)
+		}
+	}
+	if n := metric(t, registry, "galley_shed_total", "in_flight"); n != 3 {
+		t.Errorf("galley_shed_total is %d, want 3", n)
+	}
+	for _, target := range []string{"/healthz", "/readyz", "/openapi.json"} {
+		if status, _, _, err := s.status("", "GET", target, ""); status != 200 {
+			t.Errorf("%s is answered %d %v", target, status, err)
+		}
+	}
+	if made.Load() != 0 {
+		t.Fatal("the store was not blocked, and this test proves nothing")
+	}
+	release()
+	writers.Wait()
+	if status, _, body, err := s.status(s.key, "GET", "/v2/sites", ""); status != 200 {
+		t.Errorf("after it: %d %s %v", status, body, err)
+	}
+}
+
+// A moment's crowd is served, not turned away.
+func TestShortQueueIsServed(t *testing.T) {
+	const most = 4
+	s, registry := onSQLite(t, func(o *httpapi.Options) { o.MaxInFlight = most })
+	var clients sync.WaitGroup
+	for range most + most*httpapi.WaitersEach {
+		clients.Go(func() {
+			for range 20 {
+				if status, _, body, err := s.status(s.key, "GET", "/v2/sites", ""); status != 200 {
+					t.Errorf("%d %s %v", status, body, err)
+				}
+			}
+		})
+	}
+	clients.Wait()
+	if n := metric(t, registry, "galley_shed_total", "in_flight"); n != 0 {
+		t.Errorf("%d were turned away", n)
+	}
+}
+
+func TestQueueForProcessorsIsNoticed(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	behind := httpapi.ProcessorsBehind()
+	var stop atomic.Bool
+	var all sync.WaitGroup
+	for n := range 2 * httpapi.QueueEach {
+		if n%100 == 0 && behind() {
+			t.Fatal("an idle program is behind")
+		}
+		all.Go(func() {
+			for !stop.Load() {
+				runtime.Gosched()
+			}
+		})
+	}
+	eventually(t, "the queue is noticed", behind)
+	stop.Store(true)
+	all.Wait()
+	eventually(t, "the queue is gone", func() bool { return !behind() })
+}
+
+// dial opens a connection of a test's own.
+func (s *system) dial(t *testing.T) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// begin sends the head of a POST and a part of its body.
+func (s *system) begin(t *testing.T, key, target string, length, sent int) net.Conn {
+	t.Helper()
+	conn := s.dial(t)
+	head := "POST " + target + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-Api-Key: " + key + "\r\nContent-Length: " + strconv.Itoa(length) + "\r\n\r\n"
+	if _, err := io.WriteString(conn, head+strings.Repeat(" ", sent)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// answer reads an answer from a connection that must not take forever.
+func answer(t *testing.T, conn net.Conn) *http.Response {
+	t.Helper()
+	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return resp
+}
+
+func TestSlowBodyTakesNoPlace(t *testing.T) {
+	s, registry := onSQLite(t, func(o *httpapi.Options) { o.MaxInFlight = 1 })
+	body := `{"name":"Slow"}`
+	slow := s.begin(t, s.key, "/v2/sites", len(body), 0)
+	large := s.begin(t, s.key, "/v2/sites", 2<<20, 10)
+	for range 10 {
+		if status, _, text, err := s.status(s.key, "POST", "/v2/sites", `{"name":"Quick"}`); status != 201 {
+			t.Fatalf("%d %s %v", status, text, err)
+		}
+	}
+	if n := metric(t, registry, "galley_in_flight", ""); n != 0 {
+		t.Errorf("%d in flight while a body is waited for", n)
+	}
+	if _, err := io.WriteString(slow, body); err != nil {
+		t.Fatal(err)
+	}
+	if status := answer(t, slow).StatusCode; status != 201 {
+		t.Errorf("the slow one is answered %d", status)
+	}
+	if status := answer(t, large).StatusCode; status != 413 {
+		t.Errorf("the one that is too large is answered %d", status)
+	}
+}
+
+// Who has no key is not waited for.
+func TestBodyThatNobodyReadsIsNotWaitedFor(t *testing.T) {
+	s, _ := onSQLite(t, func(*httpapi.Options) {})
+	for target, want := range map[string]int{"/v2/sites": 401, "/healthz": 405} {
+		conn := s.begin(t, "wrong", target, 1000, 10)
+		if status := answer(t, conn).StatusCode; status != want {
+			t.Errorf("%s: %d, want %d", target, status, want)
+		}
+		if n, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("%s: the connection is kept: %d, %v", target, n, err)
+		}
+	}
+	// Where all of the body is there, the connection is good for the next.
+	conn := s.begin(t, "wrong", "/v2/sites", 1000, 1000)
+	for range 2 {
+		if status := answer(t, conn).StatusCode; status != 401 {
+			t.Errorf("with all of the body there: %d", status)
+		}
+		if _, err := io.WriteString(conn, "GET /v2/sites HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Bodies that stop halfway must not keep others from sending theirs.
+func TestSlowBodiesAreCutOffWhenMemoryRunsOut(t *testing.T) {
+	s, registry := onSQLite(t, func(*httpapi.Options) {})
+	const mebibyte = 1 << 20
+	var slow []net.Conn
+	for range httpapi.MaxBacklog/mebibyte + 20 {
+		slow = append(slow, s.begin(t, s.key, "/v2/sites", mebibyte, mebibyte-1))
+	}
+	eventually(t, "the slow ones are cut off", func() bool { return metric(t, registry, "galley_shed_total", "slow") > 0 })
+	for _, conn := range slow[:10] {
+		if resp := answer(t, conn); resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" {
+			t.Errorf("a slow one is answered %d, %v", resp.StatusCode, resp.Header)
+		}
+	}
+	// Who is quick comes through meanwhile, with a large body too.
+	body := `{"name":"Quick"}` + strings.Repeat(" ", mebibyte/2)
+	if status, _, text, err := s.status(s.key, "POST", "/v2/sites", body); status != 201 {
+		t.Errorf("a quick one is answered %d %s %v", status, text, err)
+	}
+	// Those who are not in the way may still finish.
+	last := slow[len(slow)-1]
+	if _, err := io.WriteString(last, " "); err != nil {
+		t.Fatal(err)
+	}
+	if status := answer(t, last).StatusCode; status != 400 {
+		t.Errorf("the last slow one is answered %d", status)
+	}
+}
+
+// deaf asks for a long answer and does not read it.
+func deaf(t *testing.T, address string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func TestSlowReadersAreCutOffWhenMemoryRunsOut(t *testing.T) {
+	const size = 8 << 20 // more than the kernel takes for one connection
+	registry := prometheus.NewRegistry()
+	send := httpapi.Sender(registry)
+	var cut atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if _, err := send(w, make([]byte, size)); err != nil {
+			cut.Add(1)
+		}
+	}))
+	defer server.CloseClientConnections()
+	const readers = 3 * httpapi.MaxBacklog / size
+	for range readers {
+		deaf(t, server.Listener.Addr().String())
+	}
+	// Quick ones make room for themselves.
+	eventually(t, "the slow ones are cut off", func() bool {
+		resp, err := http.Get(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || len(body) != size {
+			t.Fatalf("a quick reader got %d bytes and %v", len(body), err)
+		}
+		return cut.Load() >= readers-httpapi.MaxBacklog/size
+	})
+	if n := metric(t, registry, "galley_shed_total", "slow"); n < int(cut.Load()) {
+		t.Errorf("galley_shed_total is %d, and %d were cut off", n, cut.Load())
+	}
+}
+
+func TestRefusalIsAWholeAnswer(t *testing.T) {
+	text := httpapi.Refusal()
+	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(text)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" || !resp.Close {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if fmt.Sprint(len(body)) != resp.Header.Get("Content-Length") || !strings.Contains(string(body), `"code":"unavailable"`) || resp.Header.Get("X-Request-Id") == "" {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestConnectionsAreNotKeptInACrowd(t *testing.T) {
+	var crowd atomic.Bool
+	s, _ := onSQLite(t, func(o *httpapi.Options) { o.Crowded = crowd.Load })
+	for _, crowded := range []bool{false, true} {
+		crowd.Store(crowded)
+		conn := s.dial(t)
+		if _, err := io.WriteString(conn, "GET /v2/sites HTTP/1.1\r\nHost: x\r\nX-Api-Key: "+s.key+"\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if resp := answer(t, conn); resp.StatusCode != 200 || resp.Close != crowded {
+			t.Errorf("crowded %v: %d, closed %v", crowded, resp.StatusCode, resp.Close)
+		}
+	}
+}

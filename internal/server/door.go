@@ -1,0 +1,111 @@
+package server
+
+import (
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// maxRefusing are the connections that are being told that there is no
+	// room. While they are so many, the next ones wait in the kernel's queue.
+	maxRefusing = 256
+	// refuseTimeout is how long that may take with one.
+	refuseTimeout = 500 * time.Millisecond
+	// maxRefused is how much of a refused request is read.
+	maxRefused = 64 << 10
+)
+
+// door is a listener that lets a number of connections in at a time.
+type door struct {
+	net.Listener
+	max     int64 // 0: any number
+	refusal func() []byte
+
+	open, refused atomic.Int64
+	refusing      chan struct{}
+	closed        chan struct{}
+	closing       sync.Once
+}
+
+// Accept waits for the next connection for which there is room.
+func (d *door) Accept() (net.Conn, error) {
+	for {
+		conn, err := d.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if n := d.open.Add(1); d.max == 0 || n <= d.max {
+			return &guest{Conn: conn, door: d}, nil
+		}
+		d.open.Add(-1)
+		d.refused.Add(1)
+		select {
+		case d.refusing <- struct{}{}:
+			go func() {
+				defer func() { <-d.refusing }()
+				d.refuse(conn)
+			}()
+		case <-d.closed:
+			_ = conn.Close() // nobody is waited for at the end
+			return nil, net.ErrClosed
+		}
+	}
+}
+
+// Close ends Accept, also while it waits.
+func (d *door) Close() error {
+	d.closing.Do(func() { close(d.closed) })
+	return d.Listener.Close()
+}
+
+// refuse tells a connection that there is no room. The answer comes after the
+// first of the request, and what else is sent is read: a client could take an
+// answer before its question for an error, and the kernel would reset a
+// connection that is closed with something unread, and drop the answer.
+func (d *door) refuse(conn net.Conn) {
+	defer func() { _ = conn.Close() }() // there is nobody to tell
+	if d.refusal == nil {
+		return
+	}
+	_ = conn.SetDeadline(time.Now().Add(refuseTimeout))
+	if _, err := conn.Read(make([]byte, 1024)); err != nil {
+		return
+	}
+	if _, err := conn.Write(d.refusal()); err != nil {
+		return
+	}
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+	_, _ = io.CopyN(io.Discard, conn, maxRefused) // until it is closed, or enough
+}
+
+// guest is a connection that was let in.
+type guest struct {
+	net.Conn
+	door *door
+	left sync.Once
+}
+
+// Close makes room for the next.
+func (g *guest) Close() error {
+	g.left.Do(func() { g.door.open.Add(-1) })
+	return g.Conn.Close()
+}
+
+// otherFiles are those that are not connections of clients: the store's, the
+// program's own, and connections that are being refused.
+const otherFiles = 512
+
+// RoomFor is how many of so many connections the process's limit on open files
+// leaves room for.
+func RoomFor(connections int) int {
+	files := maxFiles()
+	if files == 0 {
+		return connections
+	}
+	return min(connections, max(1, files-otherFiles))
+}

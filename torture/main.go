@@ -1,0 +1,216 @@
+// Command torture breaks a running Galley on purpose and tells whether it kept
+// its promises. Each run starts the real program, kills, floods or starves it,
+// and prints one JSON line; what was acknowledged is remembered here, outside
+// the program, and read back over REST. It knows nothing of the program's
+// inside.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+)
+
+// run is one way to break things.
+type run struct {
+	name   string
+	target string // what must hold
+	short  string // what must hold in the short form; "": the same
+	// limit bounds the time of the full form; shortLimit of the short one, 0
+	// for runs that have none.
+	limit, shortLimit time.Duration
+	do                func(*trial) error
+}
+
+// runs is the whole list, in the order in which they run.
+var runs = []run{
+	slowConnectionsRun,
+	overloadRun,
+	noisyNeighbourRun,
+	killSQLiteRun,
+	powerCutSQLiteRun,
+}
+
+func main() { os.Exit(torture()) }
+
+func torture() int {
+	list := flag.Bool("list", false, "print the names of the runs and end")
+	short := flag.Bool("short", false, "run the short forms, under three minutes in all")
+	seed := flag.Uint64("seed", 0, "repeat a run's choices (default: chosen for each run)")
+	keep := flag.Bool("keep", false, "keep the data folders and logs")
+	flag.Usage = func() {
+		say(flag.CommandLine.Output(), "Usage: go run ./torture [flags] [run...]\n\n")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if *list {
+		printList()
+		return 0
+	}
+	chosen, err := choose(flag.Args(), *short)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	dir, err := os.MkdirTemp("", "galley-torture")
+	if err == nil {
+		// PostgreSQL runs as another user below this folder.
+		err = os.Chmod(dir, 0o755)
+	}
+	if err == nil {
+		err = build(ctx, filepath.Join(dir, "galley"))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if *keep {
+		fmt.Fprintf(os.Stderr, "data and logs are kept in %s\n", dir)
+	} else {
+		defer func() { _ = os.RemoveAll(dir) }()
+	}
+	var results []result
+	for _, r := range chosen {
+		if ctx.Err() != nil {
+			break
+		}
+		results = append(results, try(ctx, r, dir, *short, *seed))
+	}
+	return summary(results, len(chosen))
+}
+
+// choose finds runs by their names; no name is all of them.
+func choose(names []string, short bool) ([]run, error) {
+	var chosen []run
+	for _, r := range runs {
+		if len(names) == 0 && (!short || r.shortLimit > 0) {
+			chosen = append(chosen, r)
+		}
+	}
+	for _, name := range names {
+		found := false
+		for _, r := range runs {
+			if r.name != name {
+				continue
+			}
+			if short && r.shortLimit == 0 {
+				return nil, fmt.Errorf("%s has no short form", name)
+			}
+			found = true
+			chosen = append(chosen, r)
+		}
+		if !found {
+			return nil, fmt.Errorf("there is no run %s: 'go run ./torture --list' prints them", name)
+		}
+	}
+	return chosen, nil
+}
+
+// say prints for people.
+func say(w io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(w, format, args...) // if nobody can read it, there is nobody to tell
+}
+
+func printList() {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for _, r := range runs {
+		say(w, "%s\t%s\n", r.name, r.target)
+	}
+	_ = w.Flush() // a list that can't be printed is seen to be missing
+}
+
+// build makes the program under test.
+func build(ctx context.Context, file string) error {
+	// The sources may have been unpacked without a repository around them.
+	out, err := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", file, "galley/cmd/galley").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// result is what a run prints.
+type result struct {
+	Run     string  `json:"run"`
+	Target  string  `json:"target"`
+	Got     figures `json:"got"`
+	Pass    bool    `json:"pass"`
+	Seconds float64 `json:"seconds"`
+	Seed    uint64  `json:"seed"`
+	why     string  // it failed
+}
+
+// try does one run, in a folder of its own, and prints its line.
+func try(ctx context.Context, r run, dir string, short bool, seed uint64) result {
+	if seed == 0 {
+		seed = 1 + rand.Uint64N(1e9)
+	}
+	limit, target := r.limit, r.target
+	if short {
+		limit = r.shortLimit
+		if r.short != "" {
+			target = r.short
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the run took longer than %s", limit))
+	defer cancel()
+	t := newTrial(ctx, r.name, filepath.Join(dir, r.name), filepath.Join(dir, "galley"), short, seed)
+	start := time.Now()
+	err := t.prepare()
+	if err == nil {
+		err = r.do(t)
+	}
+	t.stopAll()
+	t.progress.end()
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if err != nil {
+		t.problem("%v", err)
+	}
+	res := result{
+		Run: r.name, Target: target, Got: t.report(), Pass: len(t.problems) == 0,
+		Seconds: float64(time.Since(start).Round(100*time.Millisecond)) / float64(time.Second), Seed: seed,
+	}
+	if !res.Pass {
+		res.why = strings.TrimSpace(t.problems[0])
+	}
+	line, err := json.Marshal(res)
+	if err != nil {
+		panic(err) // figures are numbers and strings
+	}
+	fmt.Println(string(line))
+	return res
+}
+
+// summary prints the table, and returns the exit status.
+func summary(results []result, wanted int) int {
+	w := tabwriter.NewWriter(os.Stderr, 0, 0, 2, ' ', 0)
+	code := 0
+	if len(results) < wanted {
+		code = 1
+	}
+	say(w, "\nrun\tresult\tseconds\twhy\n")
+	for _, r := range results {
+		word := "ok"
+		if !r.Pass {
+			word, code = "FAILED", 1
+		}
+		say(w, "%s\t%s\t%.1f\t%s\n", r.Run, word, r.Seconds, r.why)
+	}
+	_ = w.Flush() // the JSON lines have it all
+	return code
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// trial is one run under way: its folder, its choices, its processes, and what
+// it has found.
+type trial struct {
+	ctx      context.Context //nolint:containedctx // a trial is one bounded piece of work, and the context is its bound
+	dir      string
+	binary   string
+	key      string // App key with every scope
+	short    bool
+	rng      *rand.Rand
+	progress *progress
+
+	mu        sync.Mutex
+	figures   figures
+	problems  []string
+	processes []*process
+}
+
+func newTrial(ctx context.Context, name, dir, binary string, short bool, seed uint64) *trial {
+	return &trial{
+		ctx: ctx, dir: dir, binary: binary, short: short,
+		rng: rand.New(rand.NewPCG(seed, seed)), progress: newProgress(name),
+	}
+}
+
+// prepare makes the folder and the App key.
+func (t *trial) prepare() error {
+	if err := os.Mkdir(t.dir, 0o755); err != nil {
+		return err
+	}
+	out, err := exec.CommandContext(t.ctx, t.binary, "keygen").Output()
+	t.key = strings.TrimSpace(string(out))
+	return err
+}
+
+// random is a source of choices for one goroutine.
+func (t *trial) random() *rand.Rand {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return rand.New(rand.NewPCG(t.rng.Uint64(), t.rng.Uint64()))
+}
+
+// pick is the first value, or in the short form the second.
+func pick[T any](t *trial, full, short T) T {
+	if t.short {
+		return short
+	}
+	return full
+}
+
+func (t *trial) folder(name string) string { return filepath.Join(t.dir, name) }
+
+// got notes a figure.
+func (t *trial) got(name string, value any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.figures = append(t.figures, figure{name, value})
+}
+
+// want notes a problem unless something holds.
+func (t *trial) want(holds bool, format string, args ...any) {
+	if !holds {
+		t.problem(format, args...)
+	}
+}
+
+// problem notes what failed the run.
+func (t *trial) problem(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.problems = append(t.problems, fmt.Sprintf(format, args...))
+}
+
+// shownProblems bounds what a line repeats of many like problems.
+const shownProblems = 5
+
+func (t *trial) report() figures {
+	if n := len(t.problems); n > 0 {
+		shown := append([]string{}, t.problems[:min(n, shownProblems)]...)
+		if n > shownProblems {
+			shown = append(shown, fmt.Sprintf("and %d more", n-shownProblems))
+		}
+		return append(t.figures, figure{"problems", shown})
+	}
+	return t.figures
+}
+
+// sleep waits, or returns at once when the run is over.
+func (t *trial) sleep(d time.Duration) {
+	select {
+	case <-t.ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// figure is one thing that a run measured.
+type figure struct {
+	name  string
+	value any
+}
+
+// figures keep their order, which a map would not.
+type figures []figure
+
+// MarshalJSON writes an object.
+func (f figures) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, fig := range f {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		value, err := json.Marshal(fig.value)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, "%q:%s", fig.name, value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// progress tells people how far a run is: a bar on a terminal, and elsewhere a
+// line every few seconds.
+type progress struct {
+	name     string
+	terminal bool
+	start    time.Time
+
+	mu   sync.Mutex
+	last time.Time
+	open bool // a bar stands on the line
+}
+
+func newProgress(name string) *progress {
+	info, err := os.Stderr.Stat()
+	return &progress{name: name, start: time.Now(), terminal: err == nil && info.Mode()&os.ModeCharDevice != 0}
+}
+
+const barWidth = 30
+
+// show tells that done of total is done, and what is going on.
+func (p *progress) show(done, total int, format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	every := 3 * time.Second
+	if p.terminal {
+		every = 100 * time.Millisecond
+	}
+	if time.Since(p.last) < every {
+		return
+	}
+	p.last = time.Now()
+	done = min(done, total)
+	text := fmt.Sprintf(format, args...)
+	seconds := time.Since(p.start).Seconds()
+	if !p.terminal {
+		fmt.Fprintf(os.Stderr, "%s: %3.0f s, %d %%: %s\n", p.name, seconds, 100*done/max(1, total), text)
+		return
+	}
+	full := barWidth * done / max(1, total)
+	fmt.Fprintf(os.Stderr, "\r\033[K%s [%s%s] %3.0f s, %s", p.name, strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), seconds, text)
+	p.open = true
+}
+
+func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open {
+		fmt.Fprint(os.Stderr, "\r\033[K")
+	}
+	p.open = false
+}

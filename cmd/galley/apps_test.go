@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 )
 
 // createdApp is what apps create --json prints.
@@ -149,6 +150,7 @@ func TestAppsRevokeTurnsARunningServerAgainstTheKey(t *testing.T) {
 		server.must(t, 200, app.Key, "GET", "/v2/sites", "")
 
 		mustRun(t, nil, append([]string{"apps", "revoke", app.ID}, store...)...)
+		time.Sleep(time.Second) // the server hears of it within that
 		server.must(t, 401, app.Key, "GET", "/v2/sites", "")
 		server.must(t, 200, server.key(t), "GET", "/v2/sites", "")
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"galley/internal/backup"
+	"galley/internal/cms"
 	"galley/internal/config"
 	"galley/internal/sqlstore"
 )
@@ -37,13 +38,20 @@ func (c *backupCommand) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(t.stopped(explain(c.Store, c.write(t, store))), store.Close())
+	return errors.Join(t.trouble(c.Store, c.write(t, store)), store.Close())
 }
 
-// stopped says what an error is about when the program was told to end.
-func (t *terminal) stopped(err error) error {
-	if err != nil && t.ctx.Err() != nil {
+// trouble says what an error of a whole store's reading or filling is about.
+func (t *terminal) trouble(c config.Store, err error) error {
+	switch e, unavailable := errors.AsType[*cms.Error](err); {
+	case err == nil:
+		return nil
+	case t.ctx.Err() != nil:
 		return errors.New("stopped before the end: nothing was kept")
+	case errors.Is(err, sqlstore.ErrNotEmpty):
+		return fmt.Errorf("%w, and only an empty one can be filled: name a new folder or a new database", err)
+	case unavailable:
+		return explain(c, e)
 	}
 	return err
 }

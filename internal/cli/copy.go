@@ -42,10 +42,10 @@ func (c *copyCommand) copyFrom(t *terminal, from *sqlstore.Store) error {
 			rows, err = dump(t, "Copying", s, sink)
 			return err
 		})
-		return errors.Join(explainLoad(storeAt(c.To), err), to.Close())
+		return errors.Join(t.trouble(storeAt(c.To), err), to.Close())
 	})
 	if err != nil {
-		return t.stopped(explain(storeAt(c.From), err))
+		return t.trouble(storeAt(c.From), err)
 	}
 	t.printf("Copied %s rows in %s. Keys work as they did.\n", amount(rows), seconds(time.Since(start)))
 	return nil

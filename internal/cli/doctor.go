@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"galley/internal/config"
 	"galley/internal/sqlstore"
@@ -114,6 +115,7 @@ func examineRedis(ctx context.Context, url string) sqlstore.Finding {
 		return sqlstore.Finding{Check: check, Level: sqlstore.LevelFail, Found: "the Redis URL can't be read", Todo: "write it as redis://user:password@host:6379/0"}
 	}
 	options.MaxRetries = -1
+	logging.Disable() // the finding says it all
 	client := redis.NewClient(options)
 	defer func() { _ = client.Close() }() // nothing was written
 	if err := client.Ping(ctx).Err(); err != nil {

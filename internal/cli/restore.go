@@ -53,18 +53,10 @@ func (c *restoreCommand) restore(t *terminal, file *backup.File) error {
 		return file.Replay(&watched{Sink: to, bar: bar})
 	})
 	_ = bar.Finish() // only to be looked at
-	if err = errors.Join(t.stopped(explainLoad(c.Store, err)), store.Close()); err != nil {
+	if err = errors.Join(t.trouble(c.Store, err), store.Close()); err != nil {
 		return err
 	}
 	t.printf("Restored %s rows from %s, made %s on %s, in %s. Keys work as they did then.\n",
 		amount(file.Rows()), c.File, file.CreatedAt.Format(time.RFC3339), file.Engine, seconds(time.Since(start)))
 	return nil
-}
-
-// explainLoad is explain for a store that is being filled.
-func explainLoad(c config.Store, err error) error {
-	if errors.Is(err, sqlstore.ErrNotEmpty) {
-		return fmt.Errorf("%w, and only an empty one can be filled: name a new folder or a new database", err)
-	}
-	return explain(c, err)
 }

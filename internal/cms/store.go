@@ -90,9 +90,10 @@ type Reader interface {
 	Shape(ctx context.Context, siteID ID) (int64, error)
 	// Pages lists up to q.Limit+1 rows after the position.
 	Pages(ctx context.Context, q PageQuery) ([]PageRow, error)
-	// ListPages is Pages for the default locale, with what PagePaths and Shape
-	// tell, all of one moment. Without any page there is no shape.
-	ListPages(ctx context.Context, q PageQuery) ([]ListedPage, error)
+	// ListPages is Pages for the default locale and pages online, with what
+	// Shape tells and, if they are wanted, PagePaths, all of one moment.
+	// Without any page there is no shape.
+	ListPages(ctx context.Context, q PageQuery, withPaths bool) ([]ListedPage, error)
 	// PagePaths returns the pathnames in effect in the locales that override
 	// something, hidden ones included, by page and locale.
 	PagePaths(ctx context.Context, siteID ID, version Version, ids []ID) (map[ID]map[ID]string, error)

@@ -141,7 +141,8 @@ func (a *API) serve(w *responseWriter, r *request) {
 	if a.recall(w, r) {
 		return // this costs no more than to turn it away
 	}
-	if a.gate.full() {
+	prefix, operator := a.operator(path)
+	if operator == nil && a.gate.full() {
 		a.refuse(w, r, errBusy)
 		return
 	}
@@ -151,7 +152,7 @@ func (a *API) serve(w *responseWriter, r *request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTimeout)
 	defer cancel()
 	r.Request = r.WithContext(ctx)
-	if prefix, operator := a.operator(path); operator != nil {
+	if operator != nil {
 		err := a.admit(w, r, func() error {
 			r.pattern = prefix
 			return r.who.Allow(cms.ScopeAdmin, false)

@@ -24,7 +24,7 @@ const (
 	waitersEach = 1
 	// maxWait is how long they do. It also slows those down who come back at
 	// once, so that turning them away does not become the server's main work.
-	maxWait = 500 * time.Millisecond
+	maxWait = time.Second
 	// workerRest is after how long a worker without work ends.
 	workerRest = 10 * time.Second
 )
@@ -41,6 +41,7 @@ func (a *API) refuse(w http.ResponseWriter, r *request, err error) {
 		a.fail(w, r, err)
 		return
 	}
+	a.gate.refusals.wait()
 	w.Header().Set("Retry-After", "1")
 	writeJSON(w, http.StatusServiceUnavailable, busyBody)
 }
@@ -78,6 +79,7 @@ type gate struct {
 
 	waiting, busy atomic.Int64
 	processors    processors
+	refusals      pace
 	turnedAway    prometheus.Counter
 }
 
@@ -266,7 +268,7 @@ const (
 	lookEvery = 2 * time.Millisecond
 	// standing is how long a queue that matters has stood: a crowd that comes
 	// at once is no overload.
-	standing = 100 * time.Millisecond
+	standing = 200 * time.Millisecond
 )
 
 // behind tells whether too many have waited all the time of late.
@@ -287,4 +289,29 @@ func (p *processors) look(now time.Time) {
 		return
 	}
 	p.since.CompareAndSwap(0, now.UnixNano())
+}
+
+// pace keeps refusals from becoming the server's main work: to read a request
+// and refuse it takes a fifth of what it takes to serve it, and who is refused
+// may come back at once.
+type pace struct{ next atomic.Int64 }
+
+const (
+	// refuseEvery is the time between refusals, for each processor.
+	refuseEvery = 400 * time.Microsecond
+	// maxPatience is the longest that anyone waits to be refused.
+	maxPatience = 5 * time.Second
+)
+
+// wait returns when it is the caller's turn.
+func (p *pace) wait() {
+	each := int64(refuseEvery) / int64(runtime.GOMAXPROCS(0))
+	for {
+		now, next := time.Now().UnixNano(), p.next.Load()
+		turn := min(max(now, next), now+int64(maxPatience))
+		if p.next.CompareAndSwap(next, turn+each) {
+			time.Sleep(time.Duration(turn - now))
+			return
+		}
+	}
 }

@@ -179,17 +179,17 @@ func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (PageLis
 	list := PageList{Pure: true}
 	moment := s.changes.moment()
 	err := s.store.View(ctx, func(r cms.Reader) error {
-		site, err := who.site(ctx, r, q.SiteID)
+		f, err := s.formIn(ctx, r, who, q.SiteID)
 		if err != nil {
 			return err
 		}
-		if err := who.mayRead(site, ask.Version); err != nil {
+		if err := who.mayRead(f.site, ask.Version); err != nil {
 			return err
 		}
-		if q.Version, err = s.version(ctx, r, site, ask.Version); err != nil {
+		if q.Version, err = s.version(ctx, r, f.site, ask.Version); err != nil {
 			return err
 		}
-		spoken, err := speak(ctx, r, site, ask.Locale)
+		spoken, err := f.speak(ask.Locale)
 		if err != nil {
 			return err
 		}

@@ -55,6 +55,24 @@ func (s *Service) form(ctx context.Context, siteID cms.ID, shape int64) (form, b
 	return known, known.shape == shape
 }
 
+// formIn is the form of a site that exists and that the caller may reach, as a
+// view has it.
+func (s *Service) formIn(ctx context.Context, r cms.Reader, who Caller, siteID cms.ID) (form, error) {
+	shape, err := r.Shape(ctx, siteID)
+	if err != nil {
+		return form{}, err
+	}
+	known, ok := s.forms.find(siteID, shape)
+	if !ok {
+		if known, err = readForm(ctx, r, siteID); err != nil {
+			return known, err
+		}
+		s.forms.keep(known)
+	}
+	_, err = who.checkSite(known.site, nil)
+	return known, err
+}
+
 // lockForm locks a site that exists and that the caller may reach, and returns
 // its form.
 func (s *Service) lockForm(ctx context.Context, tx cms.Tx, who Caller, siteID cms.ID, lock cms.Lock) (form, error) {
@@ -181,8 +199,17 @@ func effective(found []cms.FoundPage, localeID cms.ID, pathname string) (cms.Pag
 	return cms.Page{}, false
 }
 
-// quickPages lists pages of the default locale in one look. A cursor is taken
-// only from memory.
+// localized tells whether a site has, or had, more than one locale, as far as
+// is remembered.
+func (f *forms) localized(siteID cms.ID) bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	known, ok := f.known[siteID]
+	return !ok || len(known.locales) > 1
+}
+
+// quickPages lists pages of the default locale in one look, or two if it has to
+// find out where the cursor stands.
 func (s *Service) quickPages(ctx context.Context, who Caller, ask ReadPages) (PageList, bool) {
 	q := ask.Query
 	q.Version = ask.Version.Version
@@ -192,18 +219,23 @@ func (s *Service) quickPages(ctx context.Context, who Caller, ask ReadPages) (Pa
 	list := PageList{Pure: true}
 	moment := s.changes.moment()
 	if ask.After != cms.NoID {
-		known, ok := s.positions.recall(who.ID(), q, ask.After)
-		if !ok {
-			return PageList{}, false
+		if known, ok := s.positions.recall(who.ID(), q, ask.After); ok {
+			q.After, list.Pure = &known.PagePosition, s.changes.unchanged(known.moment, q.SiteID)
+		} else {
+			cursor, err := s.store.FindPage(ctx, q.Version, ask.After)
+			if err != nil || cursor.SiteID != q.SiteID {
+				return PageList{}, false
+			}
+			q.After = new(cursor.In(cms.NoID).Position(q.Sort))
 		}
-		q.After, list.Pure = &known.PagePosition, s.changes.unchanged(known.moment, q.SiteID)
 	}
-	listed, err := s.store.ListPages(ctx, q)
+	withPaths := s.forms.localized(q.SiteID)
+	listed, err := s.store.ListPages(ctx, q, withPaths)
 	if err != nil || len(listed) == 0 {
 		return PageList{}, false
 	}
 	f, ok := s.form(ctx, q.SiteID, listed[0].Shape)
-	if !ok || !f.admits(who, ask.Version) {
+	if !ok || !f.admits(who, ask.Version) || (!withPaths && len(f.locales) > 1) {
 		return PageList{}, false
 	}
 	spoken, err := f.speak("")

@@ -23,6 +23,7 @@ type table struct {
 
 type column struct {
 	name string
+	word string // its type, as migrations write it
 	kind kind
 }
 
@@ -102,13 +103,13 @@ func (q queries) names(ctx context.Context, query string) ([]string, error) {
 }
 
 func scanColumn(r row) (c column, err error) {
-	var word string
-	if err := r.Scan(&c.name, &word); err != nil {
+	if err := r.Scan(&c.name, &c.word); err != nil {
 		return c, err
 	}
+	c.word = strings.ToLower(c.word)
 	known := false
-	if c.kind, known = kinds[strings.ToLower(word)]; !known {
-		return c, fmt.Errorf("column %s has the type %q, which backups do not know", c.name, word)
+	if c.kind, known = kinds[c.word]; !known {
+		return c, fmt.Errorf("column %s has the type %q, which backups do not know", c.name, c.word)
 	}
 	return c, nil
 }

@@ -71,20 +71,28 @@ func foundPages(rows []foundRow) []cms.FoundPage {
 	return pages
 }
 
-func (q queries) ListPages(ctx context.Context, pq cms.PageQuery) ([]cms.ListedPage, error) {
+func (q queries) ListPages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([]cms.ListedPage, error) {
 	version := sources(pq.SiteID, pq.Version)[0]
-	// Naming a column that no index has keeps SQLite from reading a whole site
-	// from one that has all the others.
-	query, args := listQuery(version, version.columns()+`, (select `+q.dialect.pathList+` from page o
-			where o.site_id = p.site_id and o.version = p.version and o.id = p.id and o.locale_id <> ? and o.own >= 0),
-		(select s.shape from site s where s.id = p.site_id)`, pq, cms.NoID, stateOnline, nil)
+	columns := version.columns() + `, (select s.shape from site s where s.id = ?)`
+	more := []any{pq.SiteID}
+	if withPaths {
+		// Naming a column that no index has keeps SQLite from reading a whole
+		// site from one that has all the others.
+		columns += `, (select ` + q.dialect.pathList + ` from page o
+			where o.site_id = p.site_id and o.version = p.version and o.id = p.id and o.locale_id <> ? and o.own >= 0)`
+		more = append(more, cms.NoID)
+	}
+	query, args := listQuery(version, columns, pq, cms.NoID, stateOnline, nil)
 	return all(ctx, q, func(r row) (l cms.ListedPage, err error) {
 		var paths *string
-		if l.PageRow, err = scanPageRow(withColumn(withColumn(r, &l.Shape), &paths)); err == nil {
+		if withPaths {
+			r = withColumn(r, &paths)
+		}
+		if l.PageRow, err = scanPageRow(withColumn(r, &l.Shape)); err == nil {
 			l.Paths, err = splitPaths(paths)
 		}
 		return l, err
-	}, query, append([]any{cms.NoID}, args...)...)
+	}, query, append(more, args...)...)
 }
 
 // splitPaths reads what the dialect's pathList wrote: a line for each locale.

@@ -351,8 +351,12 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 		func() error { _, err := q.FindPage(ctx, cms.Draft, page.ID); return err },
 		func() error { _, err := q.FindPages(ctx, site.ID, cms.Draft, "/page"); return err },
 		func() error {
-			_, err := q.ListPages(ctx, cms.PageQuery{SiteID: site.ID, Sort: cms.SortTitle, Limit: 20})
-			return err
+			for _, withPaths := range []bool{false, true} {
+				if _, err := q.ListPages(ctx, cms.PageQuery{SiteID: site.ID, Sort: cms.SortTitle, Limit: 20}, withPaths); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 		func() error { _, err := q.Shape(ctx, site.ID); return err },
 		func() error { _, err := q.LockShape(ctx, site.ID, cms.LockShared); return err },

@@ -50,11 +50,13 @@ func pageListed(t *testing.T, store cms.Store) {
 			for {
 				rows := value(store.Pages(t.Context(), q))(t)
 				paths := value(store.PagePaths(t.Context(), site.ID, cms.Draft, ids(rows, func(r cms.PageRow) cms.ID { return r.ID })))(t)
-				var want []cms.ListedPage
+				var want, bare []cms.ListedPage
 				for _, r := range rows {
 					want = append(want, cms.ListedPage{PageRow: r, Paths: paths[r.ID], Shape: shape})
+					bare = append(bare, cms.ListedPage{PageRow: r, Shape: shape})
 				}
-				sameList(t, string(sort), value(store.ListPages(t.Context(), q))(t), want)
+				sameList(t, string(sort), value(store.ListPages(t.Context(), q, true))(t), want)
+				sameList(t, string(sort)+" without paths", value(store.ListPages(t.Context(), q, false))(t), bare)
 				if len(rows) <= q.Limit {
 					break
 				}

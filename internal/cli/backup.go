@@ -49,7 +49,7 @@ func (t *terminal) trouble(c config.Store, err error) error {
 	case t.ctx.Err() != nil:
 		return errors.New("stopped before the end: nothing was kept")
 	case errors.Is(err, sqlstore.ErrNotEmpty):
-		return fmt.Errorf("%w, and only an empty one can be filled: name a new folder or a new database", err)
+		return errors.New("the store is not empty, and only an empty one can be filled: name a new folder or a new database")
 	case unavailable:
 		return explain(c, e)
 	}

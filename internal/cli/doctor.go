@@ -71,7 +71,7 @@ func (c *doctorCommand) examine(t *terminal) []sqlstore.Finding {
 	}
 	defer func() { _ = store.Close() }() // nothing was written
 	if err := store.Reach(t.ctx); err != nil {
-		return append(found, sqlstore.Finding{Check: check, Level: sqlstore.LevelFail, Found: explain(c.Store, err).Error(), Todo: "make it answer, and look again"})
+		return append(found, sqlstore.Finding{Check: check, Level: sqlstore.LevelFail, Found: t.trouble(c.Store, err).Error(), Todo: "make it answer, and look again"})
 	}
 	found = append(found, sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "it answers"})
 	return append(found, store.Examine(t.ctx, c.Deep)...)

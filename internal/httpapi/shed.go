@@ -41,7 +41,6 @@ func (a *API) refuse(w http.ResponseWriter, r *request, err error) {
 		a.fail(w, r, err)
 		return
 	}
-	a.gate.refusals.wait()
 	w.Header().Set("Retry-After", "1")
 	writeJSON(w, http.StatusServiceUnavailable, busyBody)
 }
@@ -94,11 +93,12 @@ func newGate(maxInFlight int, registry *prometheus.Registry) *gate {
 	return g
 }
 
-// full tells that there is more to do than the processors can, and turns a
-// request away. Where requests need processors more than the store, they queue
-// up there, before any of this code can count them.
+// full tells whether to turn a request away because there is more to do than
+// the processors can. Where requests need processors more than the store, they
+// queue up there, before any of this code can count them.
 func (g *gate) full() bool {
-	if !g.processors.behind(time.Now()) {
+	now := time.Now()
+	if !g.processors.behind(now) || !g.refusals.take(now) {
 		return false
 	}
 	g.turnedAway.Inc()
@@ -292,26 +292,27 @@ func (p *processors) look(now time.Time) {
 }
 
 // pace keeps refusals from becoming the server's main work: to read a request
-// and refuse it takes a fifth of what it takes to serve it, and who is refused
-// may come back at once.
+// and refuse it takes a good part of what it takes to serve it.
 type pace struct{ next atomic.Int64 }
 
 const (
 	// refuseEvery is the time between refusals, for each processor.
 	refuseEvery = 400 * time.Microsecond
-	// maxPatience is the longest that anyone waits to be refused.
-	maxPatience = 5 * time.Second
+	// refuseBurst is how far refusals may be ahead of that.
+	refuseBurst = 20 * time.Millisecond
 )
 
-// wait returns when it is the caller's turn.
-func (p *pace) wait() {
+// take tells whether it is time for a refusal.
+func (p *pace) take(now time.Time) bool {
 	each := int64(refuseEvery) / int64(runtime.GOMAXPROCS(0))
 	for {
-		now, next := time.Now().UnixNano(), p.next.Load()
-		turn := min(max(now, next), now+int64(maxPatience))
+		next := p.next.Load()
+		turn := max(next, now.UnixNano())
+		if turn > now.Add(refuseBurst).UnixNano() {
+			return false
+		}
 		if p.next.CompareAndSwap(next, turn+each) {
-			time.Sleep(time.Duration(turn - now))
-			return
+			return true
 		}
 	}
 }

@@ -242,13 +242,3 @@ func TestAnswerThatNobodyReadsIsGivenUp(t *testing.T) {
 		t.Error("the answer is held")
 	}
 }
-
-func TestLimitOfMemoryFollowsWhatIsInUse(t *testing.T) {
-	t.Parallel()
-	const mebibyte = 1 << 20
-	for inUse, want := range map[int64]int64{0: 200, 30: 200, 160: 200, 200: 272, 1000: 1872} {
-		if got := server.MemoryLimit(inUse*mebibyte) / mebibyte; got != want {
-			t.Errorf("%d MiB in use: limit %d MiB, want %d", inUse, got, want)
-		}
-	}
-}

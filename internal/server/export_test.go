@@ -1,7 +1,7 @@
 package server
 
-// MemoryLimit is what the collector is told for what is in use.
-var MemoryLimit = memoryLimit
+// NextLimit is what the collector is told.
+var NextLimit = nextLimit
 
 // MaxRefusing is how many connections are refused at a time.
 const MaxRefusing = maxRefusing

@@ -259,7 +259,7 @@ func markDrafts(ctx context.Context, tx cms.Tx, rel *release, p cms.Publish) err
 		}
 		delete(clean, id)
 	}
-	rest := append(gone[true], slices.Collect(maps.Keys(clean))...) // those that nothing changes of
+	rest := slices.AppendSeq(gone[true], maps.Keys(clean)) // with those that nothing changes of
 	for _, mark := range []struct {
 		ids         []cms.ID
 		publishedAt *time.Time

@@ -134,7 +134,7 @@ func (l *loader) Table(name string, columns []string) error {
 	if err := l.flush(); err != nil {
 		return err
 	}
-	known := false
+	var known bool
 	if l.table, known = l.schema.table(name); !known {
 		return fmt.Errorf("the schema has no table %s", name)
 	}

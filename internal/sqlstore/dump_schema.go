@@ -107,7 +107,7 @@ func scanColumn(r row) (c column, err error) {
 		return c, err
 	}
 	c.word = strings.ToLower(c.word)
-	known := false
+	var known bool
 	if c.kind, known = kinds[c.word]; !known {
 		return c, fmt.Errorf("column %s has the type %q, which backups do not know", c.name, c.word)
 	}

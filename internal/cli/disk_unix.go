@@ -10,7 +10,7 @@ import (
 
 // holdAlone keeps a file to this process until it is closed.
 func holdAlone(file *os.File) error {
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_UN); err != nil {
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return err
 	}
 	// Whoever held it last may have given it another name.

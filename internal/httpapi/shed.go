@@ -22,8 +22,7 @@ const (
 	defaultInFlight = 512
 	// waitersEach is how many requests may wait for each that is worked on.
 	waitersEach = 1
-	// maxWait is how long they do. It also slows those down who come back at
-	// once, so that turning them away does not become the server's main work.
+	// maxWait is how long they do.
 	maxWait = time.Second
 	// workerRest is after how long a worker without work ends.
 	workerRest = 10 * time.Second
@@ -175,10 +174,11 @@ func (g *gate) start(lane chan func(), task func()) bool {
 	}
 }
 
-// queue waits for a worker, for a moment and not with too many others.
+// queue waits for a worker, for a moment. Where too many wait already, the next
+// ones are turned away at once, as many as the pace of refusals allows.
 func (g *gate) queue(task func()) bool {
 	defer g.waiting.Add(-1)
-	if g.waiting.Add(1) > int64(waitersEach*cap(g.workers)) {
+	if g.waiting.Add(1) > int64(waitersEach*cap(g.workers)) && g.refusals.take(time.Now()) {
 		return false
 	}
 	timer := time.NewTimer(maxWait)
@@ -292,27 +292,16 @@ func (p *processors) look(now time.Time) {
 }
 
 // pace keeps refusals from becoming the server's main work: to read a request
-// and refuse it takes a good part of what it takes to serve it.
+// and refuse it takes a good part of what it takes to serve it, and who is
+// refused may come back at once.
 type pace struct{ next atomic.Int64 }
 
-const (
-	// refuseEvery is the time between refusals, for each processor.
-	refuseEvery = 400 * time.Microsecond
-	// refuseBurst is how far refusals may be ahead of that.
-	refuseBurst = 20 * time.Millisecond
-)
+// refuseEvery is the time between refusals at once, for each processor.
+const refuseEvery = 250 * time.Microsecond
 
 // take tells whether it is time for a refusal.
 func (p *pace) take(now time.Time) bool {
+	next := p.next.Load()
 	each := int64(refuseEvery) / int64(runtime.GOMAXPROCS(0))
-	for {
-		next := p.next.Load()
-		turn := max(next, now.UnixNano())
-		if turn > now.Add(refuseBurst).UnixNano() {
-			return false
-		}
-		if p.next.CompareAndSwap(next, turn+each) {
-			return true
-		}
-	}
+	return next <= now.UnixNano() && p.next.CompareAndSwap(next, now.UnixNano()+each)
 }

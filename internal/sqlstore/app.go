@@ -83,8 +83,8 @@ func (q queries) AppByKey(ctx context.Context, hash cms.KeyHash, now time.Time) 
 
 func (q queries) Apps(ctx context.Context, workspaceID cms.ID, list cms.ListQuery) ([]cms.App, error) {
 	return all(ctx, q, scanApp, `select `+appColumns+` from app a
-		where a.workspace_id = ? and a.id > ? and a.deleted_at is null order by a.id limit ?`,
-		workspaceID, list.After, list.Limit+1)
+		where a.workspace_id = ? and a.id > ? and a.deleted_at is null order by a.id`+atMost(list.Limit+1),
+		workspaceID, list.After)
 }
 
 func (q queries) CreateApp(ctx context.Context, a cms.App, key cms.KeyHash) error {

@@ -65,7 +65,7 @@ func (q queries) audit(ctx context.Context, ask cms.AuditQuery) ([]cms.AuditEntr
 	}
 	where = append(where, "id >= ? and id < ?")
 	return all(ctx, q, scanAuditEntry, `select `+auditColumns+` from audit where `+strings.Join(where, " and ")+`
-		order by id desc limit ?`, append(args, from, to, ask.Limit+1)...)
+		order by id desc`+atMost(ask.Limit+1), append(args, from, to)...)
 }
 
 func (q queries) Record(ctx context.Context, entries ...cms.AuditEntry) error {

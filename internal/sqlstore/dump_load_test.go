@@ -209,6 +209,47 @@ func TestLoadOfOlderSchemas(t *testing.T) {
 	}
 }
 
+// The rows come before the migrations that have to see them.
+func TestLoadMigratesAfterTheRows(t *testing.T) {
+	for name, open := range dumpEngines {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			err := s.Load(t.Context(), 1, func(sink Sink) error { return newMadeUp(t, 1).send(&cut{sink, 30}) })
+			if !errors.Is(err, errCut) {
+				t.Fatal(err)
+			}
+			if _, version := dumped(t, s); version != 1 {
+				t.Errorf("the schema was at version %d when the rows came", version)
+			}
+		})
+	}
+}
+
+// A store that is refused is left as it was, its schema too.
+func TestLoadRefusesBeforeItMigrates(t *testing.T) {
+	for name, open := range dumpEngines {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			provider, err := s.provider()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := provider.UpTo(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			if err := createWorkspace(t, s); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Load(t.Context(), latestForTest(t), func(Sink) error { return nil }); !errors.Is(err, ErrNotEmpty) {
+				t.Error(err)
+			}
+			if _, version := dumped(t, s); version != 1 {
+				t.Errorf("the schema was brought to version %d", version)
+			}
+		})
+	}
+}
+
 // fill puts rows into a store without migrating it.
 func fill(t *testing.T, s *Store, made *madeUp) {
 	t.Helper()

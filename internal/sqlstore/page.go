@@ -309,8 +309,8 @@ func listQuery(s source, columns string, pq cms.PageQuery, localeID cms.ID, stat
 		}
 		query += ` limit 1 offset 0)`
 	}
-	query += ` order by ` + column + direction + `, p.id` + direction + ` limit ?`
-	return query, append(args, pq.Limit+1)
+	query += ` order by ` + column + direction + `, p.id` + direction + atMost(pq.Limit+1)
+	return query, args
 }
 
 // prefixEnd is the first text, by code point, after all that begin with a

@@ -96,7 +96,7 @@ func (q queries) Publishes(ctx context.Context, siteID, pageID cms.ID, list cms.
 		args = append(args, siteID, list.After)
 	}
 	return all(ctx, q, scanPublish, `select `+publishColumns+` from publish p where `+where+`
-		order by p.created_at desc, p.id desc limit ?`, append(args, list.Limit+1)...)
+		order by p.created_at desc, p.id desc`+atMost(list.Limit+1), args...)
 }
 
 func (q queries) CreatePublish(ctx context.Context, p cms.Publish) error {
@@ -120,7 +120,7 @@ func (q queries) TakeDuePublish(ctx context.Context, now time.Time) (cms.Publish
 }
 
 func (q queries) DirtyPages(ctx context.Context, siteID, after cms.ID, limit int) ([]cms.ID, error) {
-	return all(ctx, q, scanID, `select id from page where site_id = ? and dirty and id > ? order by id limit ?`, siteID, after, limit)
+	return all(ctx, q, scanID, `select id from page where site_id = ? and dirty and id > ? order by id`+atMost(limit), siteID, after)
 }
 
 func (q queries) PublishedPages(ctx context.Context, siteID cms.ID, seq int64, after cms.ID, limit int) ([]cms.ID, error) {

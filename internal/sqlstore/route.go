@@ -28,7 +28,7 @@ func (q queries) route(ctx context.Context, lock string, siteID, id cms.ID) (cms
 
 func (q queries) Routes(ctx context.Context, siteID cms.ID, list cms.ListQuery) ([]cms.Route, error) {
 	return all(ctx, q, scanRoute, `select `+routeColumns+` from route
-		where site_id = ? and id > ? and deleted_at is null order by id limit ?`, siteID, list.After, list.Limit+1)
+		where site_id = ? and id > ? and deleted_at is null order by id`+atMost(list.Limit+1), siteID, list.After)
 }
 
 func (q queries) CreateRoute(ctx context.Context, t cms.Route) error {

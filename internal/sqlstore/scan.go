@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -62,6 +63,10 @@ const (
 
 // marks are n placeholders for a list of values.
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
+
+// atMost ends a query after so many rows. The number is part of the text: one
+// that is bound makes SQLite prepare the statement anew each time.
+func atMost(n int) string { return " limit " + strconv.Itoa(n) }
 
 func anys[T any](values []T) []any {
 	list := make([]any, len(values))

@@ -56,7 +56,7 @@ func (q queries) Sites(ctx context.Context, workspaceID cms.ID, only []cms.ID, l
 		where += ` and s.id in (` + marks(len(only)) + `)`
 		args = append(args, anys(only)...)
 	}
-	return all(ctx, q, scanSite, siteSelect+where+` order by s.id limit ?`, append(args, list.Limit+1)...)
+	return all(ctx, q, scanSite, siteSelect+where+` order by s.id`+atMost(list.Limit+1), args...)
 }
 
 func (q queries) SitesOf(ctx context.Context, ids []cms.ID) (map[cms.ID]cms.ID, error) {

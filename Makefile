@@ -58,7 +58,7 @@ mutants: ## Try a million changed inputs on each target of the REST edge, and on
 	go test -timeout 2h -run TestMutants -mutants 1000000 ./internal/httpapi
 	$(MAKE) fuzz FUZZTIME=1000000x FUZZ=./internal/cms
 
-FUZZ ?= ./internal/cms ./internal/httpapi
+FUZZ ?= ./internal/cms ./internal/httpapi ./internal/backup
 
 .PHONY: race
 race: deps ## Run all tests with the race detector (needs a C compiler)

@@ -22,7 +22,7 @@ var overloadRun = run{
 
 const (
 	steadyConnections = 32
-	floodConnections  = 2000
+	floodConnections  = 4000
 	overloadFactor    = 5
 )
 

@@ -144,9 +144,9 @@ func openStore(c config.Store, observe sqlstore.Observe) (*sqlstore.Store, error
 }
 
 func explain(c config.Store, err error) error {
-	if cms.CodeOf(err) == cms.CodeUnavailable && c.DatabaseURL != "" {
+	if away, ok := errors.AsType[*cms.Error](err); ok && away.Code == cms.CodeUnavailable && c.DatabaseURL != "" {
 		// The driver tells of every address it tried, a line each.
-		reason, _, _ := strings.Cut(errors.Unwrap(err).Error(), "\n")
+		reason, _, _ := strings.Cut(errors.Unwrap(away).Error(), "\n")
 		return fmt.Errorf("the database does not answer: check --database-url and that PostgreSQL runs (%s)", strings.TrimSuffix(reason, ":"))
 	}
 	return err

@@ -24,8 +24,8 @@ const (
 	waitersEach = 1
 	// maxWait is how long they do.
 	maxWait = time.Second
-	// workerRest is after how long a worker without work ends.
-	workerRest = 10 * time.Second
+	// idleEach is how many workers wait for work, for each processor.
+	idleEach = 8
 )
 
 var errBusy = &cms.Error{Code: cms.CodeUnavailable, Message: "The server is busy, try again after the time in Retry-After"}
@@ -75,10 +75,10 @@ type gate struct {
 	admitted chan func()   // work of requests that were let in before: it goes first
 	workers  chan struct{} // has an entry for each worker there is
 
-	waiting, busy atomic.Int64
-	processors    processors
-	refusals      pace
-	turnedAway    prometheus.Counter
+	waiting, busy, idle atomic.Int64
+	processors          processors
+	refusals            pace
+	turnedAway          prometheus.Counter
 }
 
 func newGate(maxInFlight int, registry *prometheus.Registry) *gate {
@@ -197,10 +197,11 @@ func (g *gate) wait(lane chan func(), task func(), end <-chan time.Time) bool {
 	return true
 }
 
+// worker works until there are enough others that have nothing to do: were all
+// kept that a crowd has made, each would get work so seldom that the processor
+// has forgotten all about it by then.
 func (g *gate) worker(task func()) {
 	defer func() { <-g.workers }()
-	rest := time.NewTimer(workerRest)
-	defer rest.Stop()
 	for {
 		task()
 		select {
@@ -208,13 +209,15 @@ func (g *gate) worker(task func()) {
 			continue
 		default:
 		}
-		rest.Reset(workerRest)
+		if g.idle.Add(1) > int64(idleEach*runtime.GOMAXPROCS(0)) {
+			g.idle.Add(-1)
+			return
+		}
 		select {
 		case task = <-g.admitted:
 		case task = <-g.fresh:
-		case <-rest.C:
-			return
 		}
+		g.idle.Add(-1)
 	}
 }
 

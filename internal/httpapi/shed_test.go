@@ -151,6 +151,38 @@ func TestBusyServerTurnsRequestsAway(t *testing.T) {
 	}
 }
 
+// Who finds the queue full is told at once, not after those who wait in it.
+func TestFullQueueTurnsAwayAtOnce(t *testing.T) {
+	s, registry := onSQLite(t, func(o *httpapi.Options) { o.MaxInFlight = 1 })
+	release := s.block(t)
+	defer release()
+	var others sync.WaitGroup
+	others.Go(func() { _, _, _, _ = s.status(s.key, "POST", "/v2/sites", `{"name":"x"}`) })
+	eventually(t, "the place is taken", func() bool { return metric(t, registry, "galley_in_flight", "") == 1 })
+	waited := make(chan struct{})
+	others.Go(func() {
+		defer close(waited)
+		_, _, _, _ = s.status(s.key, "GET", "/v2/sites", "")
+	})
+	refused := 0
+	for waiting := true; waiting && refused < 100; {
+		if status, _, _, err := s.status(s.key, "GET", "/v2/sites", ""); status != 503 {
+			t.Fatalf("%d %v", status, err)
+		}
+		select {
+		case <-waited:
+			waiting = false
+		default:
+			refused++
+		}
+	}
+	if refused < 5 {
+		t.Errorf("%d were turned away while one waited", refused)
+	}
+	release()
+	others.Wait()
+}
+
 // A moment's crowd is served, not turned away.
 func TestShortQueueIsServed(t *testing.T) {
 	const most = 4
@@ -278,29 +310,51 @@ func TestBodyThatNobodyReadsIsNotWaitedFor(t *testing.T) {
 func TestSlowBodiesAreCutOffWhenMemoryRunsOut(t *testing.T) {
 	s, registry := onSQLite(t, func(*httpapi.Options) {})
 	const mebibyte = 1 << 20
+	type ended struct {
+		n    int
+		resp *http.Response
+	}
+	ends := make(chan ended, httpapi.MaxBacklog/mebibyte)
 	var slow []net.Conn
-	for range httpapi.MaxBacklog/mebibyte + 20 {
-		slow = append(slow, s.begin(t, s.key, "/v2/sites", mebibyte, mebibyte-1))
+	for n := range httpapi.MaxBacklog/mebibyte - 2 {
+		conn := s.begin(t, s.key, "/v2/sites", mebibyte, mebibyte-1)
+		slow = append(slow, conn)
+		go func() {
+			if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
+				ends <- ended{n, resp}
+			}
+		}()
 	}
-	eventually(t, "the slow ones are cut off", func() bool { return metric(t, registry, "galley_shed_total", "slow") > 0 })
-	for _, conn := range slow[:10] {
-		if resp := answer(t, conn); resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" {
-			t.Errorf("a slow one is answered %d, %v", resp.StatusCode, resp.Header)
+	// Who is quick comes through, once the others have had their moment.
+	body := `{"name":"Quick"}` + strings.Repeat(" ", mebibyte-100)
+	eventually(t, "a quick one comes through, and a slow one is cut off for it", func() bool {
+		var quick sync.WaitGroup
+		var made atomic.Int64
+		for range 4 {
+			quick.Go(func() {
+				if status, _, _, _ := s.status(s.key, "POST", "/v2/sites", body); status == 201 {
+					made.Add(1)
+				}
+			})
 		}
-	}
-	// Who is quick comes through meanwhile, with a large body too.
-	body := `{"name":"Quick"}` + strings.Repeat(" ", mebibyte/2)
-	if status, _, text, err := s.status(s.key, "POST", "/v2/sites", body); status != 201 {
-		t.Errorf("a quick one is answered %d %s %v", status, text, err)
+		quick.Wait()
+		return made.Load() == 4 && metric(t, registry, "galley_shed_total", "slow") > 0
+	})
+	first := <-ends
+	if first.resp.StatusCode != 503 || first.resp.Header.Get("Retry-After") != "1" {
+		t.Errorf("the slow one is answered %d, %v", first.resp.StatusCode, first.resp.Header)
 	}
 	// Those who are not in the way may still finish.
-	last := slow[len(slow)-1]
-	if _, err := io.WriteString(last, " "); err != nil {
-		t.Fatal(err)
+	cut := map[int]bool{first.n: true}
+	for len(ends) > 0 {
+		cut[(<-ends).n] = true
 	}
-	if status := answer(t, last).StatusCode; status != 400 {
-		t.Errorf("the last slow one is answered %d", status)
+	for n, conn := range slow {
+		if !cut[n] {
+			_, _ = io.WriteString(conn, " ")
+		}
 	}
+	eventually(t, "a slow one has finished", func() bool { return (<-ends).resp.StatusCode == 400 })
 }
 
 // deaf asks for a long answer and does not read it.

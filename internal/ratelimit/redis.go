@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-redis/redis_rate/v10"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 )
 
 // Bounds on what counting may cost a request while Redis is slow or away.
@@ -37,6 +38,7 @@ func NewRedis(url string, changed func(away error)) (*Redis, error) {
 	}
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = redisTimeout, redisTimeout, redisTimeout
 	options.MaxRetries = -1
+	logging.Disable() // changed is told, once
 	client := redis.NewClient(options)
 	return &Redis{client: client, limiter: redis_rate.NewLimiter(client), alone: NewMemory(), changed: changed}, nil
 }

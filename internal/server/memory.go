@@ -18,8 +18,8 @@ const (
 	moreMemory  = 64 << 20  // by how much the limit is raised at a time
 	lessMemory  = 16 << 20  // and lowered
 
-	muchCollecting   = 0.10 // share of the processors at which the limit is raised
-	littleCollecting = 0.05 // and below which it is lowered
+	muchCollecting   = 0.25 // share of the processors at which the limit is raised
+	littleCollecting = 0.15 // and below which it is lowered
 )
 
 // KeepSmall is the job that sets the collector's limit. An operator who sets

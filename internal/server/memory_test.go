@@ -22,10 +22,10 @@ func TestLimitOfMemory(t *testing.T) {
 		{"many idle connections", 200, 160, 0.02, 200},
 		{"many busy connections", 200, 160, 0.3, 264},
 		{"still busy", 264, 160, 0.3, 320},
-		{"busy enough", 264, 160, 0.07, 264},
+		{"busy enough", 264, 160, 0.2, 264},
 		{"idle again", 320, 160, 0.01, 304},
 		{"large and idle", 1872, 1000, 0.01, 1872},
-		{"large and busy", 1872, 1000, 0.2, 1936},
+		{"large and busy", 1872, 1000, 0.3, 1936},
 		{"large of a sudden", 200, 1000, 0.5, 1872},
 		{"small again", 2000, 20, 0.01, 200},
 	} {

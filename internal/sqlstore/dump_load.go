@@ -24,11 +24,13 @@ func (s *Store) Load(ctx context.Context, version int64, send func(Sink) error) 
 		if err := q.checkEmpty(ctx, schema); err != nil {
 			return err
 		}
-		l := &loader{ctx: ctx, queries: q, schema: schema}
-		if err := send(l); err != nil {
-			return err
-		}
-		return l.flush()
+		return q.withoutIndexes(ctx, schema, func() error {
+			l := &loader{ctx: ctx, queries: q, schema: schema}
+			if err := send(l); err != nil {
+				return err
+			}
+			return l.flush()
+		})
 	})
 	if err != nil {
 		return err
@@ -50,6 +52,37 @@ func (s *Store) settle(ctx context.Context) error {
 	}
 	_, err = s.write.ExecContext(ctx, engines[s.dialect.goose].settle(schema.tableNames()))
 	return s.queries.fail(ctx, err)
+}
+
+// withoutIndexes makes the schema's indexes anew after a callback has filled the
+// tables: to sort once costs less than to keep every row in its place.
+func (q queries) withoutIndexes(ctx context.Context, schema *schema, fill func() error) error {
+	e := engines[q.dialect.goose]
+	for _, statement := range e.prepare {
+		if err := q.run(ctx, statement); err != nil {
+			return err
+		}
+	}
+	type index struct{ name, definition string }
+	indexes, err := all(ctx, q, func(r row) (i index, err error) { return i, r.Scan(&i.name, &i.definition) }, e.definitions)
+	if err != nil {
+		return err
+	}
+	indexes = slices.DeleteFunc(indexes, func(i index) bool { return !slices.Contains(schema.indexes, i.name) })
+	for _, i := range indexes {
+		if err := q.run(ctx, `drop index `+i.name); err != nil {
+			return err
+		}
+	}
+	if err := fill(); err != nil {
+		return err
+	}
+	for _, i := range indexes {
+		if err := q.run(ctx, i.definition); err != nil {
+			return fmt.Errorf("index %s: %w", i.name, err)
+		}
+	}
+	return nil
 }
 
 // prepareLoad gives the store the schema that the rows are of. Migrating them

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -276,6 +277,34 @@ func TestLoadOfAnOlderSchemaIntoANewerOneIsRefused(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			isEmpty(t, s)
+		})
+	}
+}
+
+// The indexes that are taken away for a load are all back after it, the same as
+// before.
+func TestLoadBringsEveryIndexBack(t *testing.T) {
+	for name, open := range dumpEngines {
+		t.Run(name, func(t *testing.T) {
+			want, got := readyForTest(t, open(t), nil), open(t)
+			if err := got.Load(t.Context(), latestForTest(t), newMadeUp(t, latestForTest(t)).send); err != nil {
+				t.Fatal(err)
+			}
+			definitions := func(s *Store) []string {
+				list, err := all(t.Context(), s.queries, func(r row) (text string, err error) {
+					var name string
+					err = r.Scan(&name, &text)
+					return name + ": " + text, err
+				}, engines[s.dialect.goose].definitions)
+				if err != nil {
+					t.Fatal(err)
+				}
+				slices.Sort(list)
+				return list
+			}
+			if list := definitions(got); len(list) < 10 || !slices.Equal(list, definitions(want)) {
+				t.Errorf("got %v\nwant %v", list, definitions(want))
+			}
 		})
 	}
 }

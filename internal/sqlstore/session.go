@@ -39,6 +39,15 @@ func (s *session) prepare(ctx context.Context, query string) (*sql.Stmt, error) 
 	return stmt, err
 }
 
+// close closes the connection. Its statements come first: SQLite keeps a
+// connection open, and all that is written in its log, while one is left.
+func (s *session) close() {
+	for _, stmt := range s.prepared {
+		_ = stmt.Close() // the connection goes with it
+	}
+	_ = s.conn.Close() // it is of no more use
+}
+
 func (s *session) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	stmt, err := s.prepare(ctx, query)
 	if err != nil {
@@ -107,7 +116,7 @@ func (p *sessions) take(ctx context.Context) (*session, error) {
 func (p *sessions) close() {
 	for range cap(p.free) {
 		if s := <-p.free; s != nil {
-			_ = s.conn.Close() // the pool is closed next
+			s.close()
 		}
 	}
 	for range cap(p.free) {
@@ -177,7 +186,7 @@ func (t *sessionTx) undo() {
 // giveUp closes the connection; the next to need one opens another.
 func (t *sessionTx) giveUp() {
 	t.once.Do(func() {})
-	_ = t.session.conn.Close() // it was of no use
+	t.session.close()
 	t.pool.free <- nil
 }
 

@@ -1,0 +1,158 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"galley/internal/pgtest"
+)
+
+// diagnosis is what doctor --json prints.
+type diagnosis struct {
+	OK     bool
+	Checks []struct{ Check, Status, Found, Todo string }
+}
+
+func (d diagnosis) status(check string) string {
+	for _, c := range d.Checks {
+		if c.Check == check {
+			return c.Status
+		}
+	}
+	return "not checked"
+}
+
+// diagnose runs the doctor and checks that its words and its exit code agree.
+func diagnose(t *testing.T, env []string, args ...string) diagnosis {
+	t.Helper()
+	code, stdout, stderr := run(t, env, append([]string{"doctor", "--json"}, args...)...)
+	var d diagnosis
+	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
+		t.Fatalf("not one JSON object: %v\n%s%s", err, stdout, stderr)
+	}
+	failed := false
+	for _, c := range d.Checks {
+		failed = failed || c.Status == "fail"
+		if (c.Todo == "") != (c.Status == "ok") || c.Found == "" {
+			t.Errorf("%v does not say what to do", c)
+		}
+	}
+	if d.OK == failed || (code == 1) != failed || (stderr != "") != failed {
+		t.Errorf("exit code %d, %s\n%s", code, stdout, stderr)
+	}
+	return d
+}
+
+func (d diagnosis) want(t *testing.T, want map[string]string) {
+	t.Helper()
+	for check, status := range want {
+		if got := d.status(check); got != status {
+			t.Errorf("%s is %s, want %s: %v", check, got, status, d)
+		}
+	}
+}
+
+func TestDoctorOnAHealthyStore(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	serve(t, nil, "--data", data)
+	d := diagnose(t, nil, "--data", data, "--deep")
+	d.want(t, map[string]string{
+		"settings": "ok", "variables": "ok", "disk": "ok", "store": "ok", "schema": "ok", "tables": "ok", "indexes": "ok", "journal": "ok",
+		"deep check": "ok", "redis": "not checked",
+	})
+	table := mustRun(t, nil, "doctor", "--data", data)
+	for _, line := range []string{"ok    settings     ", "ok    quick check  ", "ok    schema       version "} {
+		if !strings.Contains(table, line) {
+			t.Errorf("no line %q in\n%s", line, table)
+		}
+	}
+}
+
+// The server of the tests does not sync, which is as bad as it gets.
+func TestDoctorOnPostgres(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	mustRun(t, nil, "migrate", "--database-url", url)
+	diagnose(t, nil, "--database-url", url).want(t, map[string]string{
+		"store": "ok", "schema": "ok", "tables": "ok", "indexes": "ok", "version": "ok", "durability": "fail", "connections": "ok", "text": "ok", "clock": "ok",
+		"disk": "not checked", "journal": "not checked",
+	})
+	code, table, stderr := run(t, nil, "doctor", "--database-url", url)
+	for _, words := range []string{"fail  durability   fsync or full_page_writes is off", "→ set both to on"} {
+		if !strings.Contains(table, words) {
+			t.Errorf("no %q in\n%s", words, table)
+		}
+	}
+	if code != 1 || !strings.Contains(stderr, "1 of 11 checks failed") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+func TestDoctorSeesADamagedFile(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	createApp(t, "--data", data, "--name", "A")
+	sqlite(t, data, `pragma wal_checkpoint(truncate)`)
+	file, err := os.OpenFile(filepath.Join(data, "galley.db"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page := int64(8); page < 14; page++ {
+		if _, err := file.WriteAt(bytes.Repeat([]byte{0xa5}, 4096), page*4096); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	diagnose(t, nil, "--data", data).want(t, map[string]string{"store": "ok", "quick check": "fail"})
+}
+
+func TestDoctorChangesNothing(t *testing.T) {
+	t.Parallel()
+	nowhere := unused(t)
+	diagnose(t, nil, "--data", nowhere).want(t, map[string]string{"store": "fail", "disk": "ok"})
+	if _, err := os.Stat(nowhere); !os.IsNotExist(err) {
+		t.Errorf("the data folder was made (%v)", err)
+	}
+	url := pgtest.URL(t)
+	for range 2 {
+		diagnose(t, nil, "--database-url", url).want(t, map[string]string{"store": "ok", "schema": "warn"})
+	}
+}
+
+func TestDoctorSeesBadSettings(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	mustRun(t, nil, "migrate", "--data", data)
+	redis := newRedis(t, "well")
+	gone := newRedis(t, "gone")
+	gone.kill()
+	for name, c := range map[string]struct {
+		env, args []string
+		want      map[string]string
+	}{
+		"certificate without key": {nil, []string{"--tls-cert", "cert.pem"}, map[string]string{"settings": "fail", "store": "ok"}},
+		"no such certificate":     {nil, []string{"--tls-cert", "cert.pem", "--tls-key", "key.pem"}, map[string]string{"settings": "fail"}},
+		"bad bootstrap key":       {[]string{"GALLEY_BOOTSTRAP_KEY=sk_x"}, nil, map[string]string{"settings": "fail"}},
+		"misspelt variable":       {[]string{"GALLEY_ADRR=x"}, nil, map[string]string{"settings": "ok", "variables": "warn"}},
+		"Redis":                   {nil, []string{"--redis-url", redis.url()}, map[string]string{"redis": "ok"}},
+		"Redis is away":           {nil, []string{"--redis-url", gone.url()}, map[string]string{"redis": "fail", "store": "ok"}},
+		"wrong password":          {nil, []string{"--redis-url", strings.Replace(redis.url(), "well", "hunter2", 1)}, map[string]string{"redis": "fail"}},
+		"no Redis URL":            {nil, []string{"--redis-url", "http://u:hunter2@x"}, map[string]string{"redis": "fail"}},
+		"no database":             {nil, []string{"--database-url", "postgres://u:hunter2@127.0.0.1:1/x"}, map[string]string{"store": "fail"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := append([]string{"--data", data}, c.args...)
+			diagnose(t, c.env, args...).want(t, c.want)
+			if _, stdout, stderr := run(t, c.env, append([]string{"doctor"}, args...)...); strings.Contains(stdout+stderr, "hunter2") || strings.Count(stderr, "\n") > 1 {
+				t.Errorf("said\n%s%s", stdout, stderr)
+			}
+		})
+	}
+}

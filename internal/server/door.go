@@ -26,8 +26,6 @@ type door struct {
 
 	open, refused atomic.Int64
 	refusing      chan struct{}
-	closed        chan struct{}
-	closing       sync.Once
 }
 
 // Accept waits for the next connection for which there is room.
@@ -42,23 +40,12 @@ func (d *door) Accept() (net.Conn, error) {
 		}
 		d.open.Add(-1)
 		d.refused.Add(1)
-		select {
-		case d.refusing <- struct{}{}:
-			go func() {
-				defer func() { <-d.refusing }()
-				d.refuse(conn)
-			}()
-		case <-d.closed:
-			_ = conn.Close() // nobody is waited for at the end
-			return nil, net.ErrClosed
-		}
+		d.refusing <- struct{}{} // not for longer than refuseTimeout
+		go func() {
+			defer func() { <-d.refusing }()
+			d.refuse(conn)
+		}()
 	}
-}
-
-// Close ends Accept, also while it waits.
-func (d *door) Close() error {
-	d.closing.Do(func() { close(d.closed) })
-	return d.Listener.Close()
 }
 
 // refuse tells a connection that there is no room. The answer comes after the

@@ -84,22 +84,43 @@ func TestConnectionsBeyondTheCapAreRefused(t *testing.T) {
 	eventually(t, "all are gone", func() bool { return r.Connections() == 0 })
 }
 
-// A client that sends much before it reads must get the answer too: a
-// connection that is closed with something unread is reset.
-func TestRefusalReachesAClientThatSendsFirst(t *testing.T) {
+// A client that still sends when it is refused must get the answer too, and no
+// reset: a connection that is closed with something unread is reset.
+func TestRefusalReachesAClientThatStillSends(t *testing.T) {
 	t.Parallel()
 	r := runWith(t, hello, withRoom(1))
 	if _, err := ask(r.dial(t)); err != nil {
 		t.Fatal(err)
 	}
-	for range 20 {
-		conn := r.dial(t)
-		if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 30000\r\n\r\n"+strings.Repeat("x", 30000)); err != nil {
+	conn := r.dial(t)
+	if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 30000\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	answer := make([]byte, len(full))
+	if _, err := io.ReadFull(conn, answer); err != nil || string(answer) != full {
+		t.Fatalf("got %q, %v", answer, err)
+	}
+	for range 10 {
+		if _, err := io.WriteString(conn, strings.Repeat("x", 3000)); err != nil {
 			t.Fatal(err)
 		}
-		if text, err := io.ReadAll(conn); err != nil || string(text) != full {
-			t.Fatalf("got %q, %v", text, err)
-		}
+	}
+	if rest, err := io.ReadAll(conn); err != nil || len(rest) > 0 {
+		t.Errorf("then %q, %v", rest, err)
+	}
+}
+
+// Clients take an answer to no question for an error.
+func TestRefusalWaitsForTheRequest(t *testing.T) {
+	t.Parallel()
+	r := runWith(t, hello, withRoom(1))
+	if _, err := ask(r.dial(t)); err != nil {
+		t.Fatal(err)
+	}
+	conn := r.dial(t)
+	_ = conn.SetReadDeadline(time.Now().Add(short))
+	if n, _ := conn.Read(make([]byte, 1)); n > 0 {
+		t.Error("answered before anything was asked")
 	}
 }
 

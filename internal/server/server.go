@@ -140,7 +140,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Ha
 
 func (s *Server) serve(srv *http.Server, listener net.Listener) error {
 	s.door.Listener, s.door.max, s.door.refusal = listener, int64(s.MaxConnections), s.Refusal
-	s.door.refusing, s.door.closed = make(chan struct{}, maxRefusing), make(chan struct{})
+	s.door.refusing = make(chan struct{}, maxRefusing)
 	if s.TLS == nil {
 		return srv.Serve(&s.door)
 	}

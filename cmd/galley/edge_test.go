@@ -86,9 +86,9 @@ func TestConnectionsAreCapped(t *testing.T) {
 			for _, conn := range guests {
 				_ = conn.Close()
 			}
-			eventually(t, "there is room again", func() bool {
-				r, err := server.try(key, "GET", "/v2/sites", "")
-				return err == nil && r.status == 200
+			eventually(t, "the guests are gone, and there is room again", func() bool {
+				r, err := server.try(key, "GET", "/metrics", "")
+				return err == nil && r.status == 200 && strings.Contains(r.body, "\ngalley_connections 1\n")
 			})
 			if got := server.sample(t, key, `galley_shed_total{reason="connections"}`); got == "" || got == "0" {
 				t.Errorf("galley_shed_total is %q", got)

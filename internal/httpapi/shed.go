@@ -299,12 +299,23 @@ func (p *processors) look(now time.Time) {
 // refused may come back at once.
 type pace struct{ next atomic.Int64 }
 
-// refuseEvery is the time between refusals at once, for each processor.
-const refuseEvery = 250 * time.Microsecond
+const (
+	// refuseEvery is the time between refusals at once, for each processor.
+	refuseEvery = 250 * time.Microsecond
+	// refuseBurst is how far they may be ahead of that.
+	refuseBurst = 20 * time.Millisecond
+)
 
 // take tells whether it is time for a refusal.
 func (p *pace) take(now time.Time) bool {
-	next := p.next.Load()
-	each := int64(refuseEvery) / int64(runtime.GOMAXPROCS(0))
-	return next <= now.UnixNano() && p.next.CompareAndSwap(next, now.UnixNano()+each)
+	each := refuseEvery / time.Duration(runtime.GOMAXPROCS(0))
+	for {
+		next := p.next.Load()
+		if next > now.Add(refuseBurst).UnixNano() {
+			return false
+		}
+		if p.next.CompareAndSwap(next, max(next, now.UnixNano())+int64(each)) {
+			return true
+		}
+	}
 }

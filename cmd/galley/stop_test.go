@@ -113,6 +113,15 @@ func TestReadinessGoesOffWhileARequestFinishes(t *testing.T) {
 
 	// For a moment it goes on serving, so that a load balancer is told.
 	server.must(t, 503, "", "GET", "/readyz", "")
+	// What is answered now is the last on its connection: one that is closed
+	// between requests could be closed on a request that is on its way.
+	resp, err := http.Get(server.url + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _ = resp.Body.Close(); resp.StatusCode != 200 || !resp.Close {
+		t.Errorf("while it stops: status %d, connection closed: %t", resp.StatusCode, resp.Close)
+	}
 	refused(t, 1, nil, "healthcheck", "--addr", server.address())
 	select {
 	case <-server.ended:

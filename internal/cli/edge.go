@@ -15,7 +15,7 @@ import (
 	"galley/internal/server"
 )
 
-// checkEdge refuses settings of the edge that make no sense together.
+// checkEdge refuses settings of the network that make no sense together.
 func (c *serveCommand) checkEdge() error {
 	files, fetched := c.TLSCert != "" || c.TLSKey != "", len(c.ACMEDomains) > 0
 	switch {
@@ -27,6 +27,8 @@ func (c *serveCommand) checkEdge() error {
 		return errors.New("--tls-cert and --acme-domains are two ways to a certificate: choose one")
 	case !fetched && (c.ACMEEmail != "" || c.ACMEDirectory != "" || c.ACMECache != ""):
 		return errors.New("the --acme settings need --acme-domains, the names that the certificate is for")
+	case c.ListenURL != "" && c.DatabaseURL == "":
+		return errors.New("--listen-url needs --database-url: on SQLite there are no other nodes to listen to")
 	case fetched && c.ACMECache == "" && c.DatabaseURL != "":
 		return errors.New("--acme-domains with --database-url needs --acme-cache, a folder that outlives the program")
 	}
@@ -101,6 +103,7 @@ func (c *serveCommand) server(encryption *tls.Config, registry *prometheus.Regis
 			Name: "galley_connections", Help: "Connections that are open.",
 		}, func() float64 { return float64(srv.Connections()) }),
 		prometheus.NewCounterFunc(httpapi.ShedCounter("connections"), func() float64 { return float64(srv.Refused()) }),
+		prometheus.NewCounterFunc(httpapi.ShedCounter("late"), func() float64 { return float64(srv.Late()) }),
 	)
 	return srv
 }

@@ -12,7 +12,7 @@ import (
 type Edge struct {
 	TrustedProxies Networks `help:"Proxies whose X-Forwarded-For is believed: addresses or networks, separated by commas (default none)." env:"GALLEY_TRUSTED_PROXIES" placeholder:"NETWORKS"`
 	MaxConnections int      `help:"Connections that are open at a time (default ${default})." default:"16384" env:"GALLEY_MAX_CONNECTIONS" placeholder:"NUMBER"`
-	MaxInFlight    int      `help:"Requests that are worked on at a time (default ${default})." default:"512" env:"GALLEY_MAX_IN_FLIGHT" placeholder:"NUMBER"`
+	MaxInFlight    int      `help:"Requests that are worked on at a time (default ${default})." default:"128" env:"GALLEY_MAX_IN_FLIGHT" placeholder:"NUMBER"`
 	CORSOrigins    Origins  `help:"Origins whose scripts may read with a Site key, separated by commas, or * for all (default none)." name:"cors-origins" env:"GALLEY_CORS_ORIGINS" placeholder:"ORIGINS"`
 
 	TLSCert       string `help:"Serve HTTPS with the certificate in this PEM file; it is read again when it changes." name:"tls-cert" env:"GALLEY_TLS_CERT" placeholder:"FILE"`

@@ -142,10 +142,6 @@ func (a *API) serve(w *responseWriter, r *request) {
 		return // this costs no more than to turn it away
 	}
 	prefix, operator := a.operator(path)
-	if operator == nil && a.gate.full() {
-		a.refuse(w, r, errBusy)
-		return
-	}
 	// What was asked for is done even if the caller leaves: a request that is
 	// cut off halfway would tell less about what happened.
 	original := r.Request

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"net/http"
 	"net/netip"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -35,16 +34,8 @@ func Sender(registry *prometheus.Registry) func(w http.ResponseWriter, part []by
 	return func(w http.ResponseWriter, part []byte) (int, error) { return b.send(w, part, false) }
 }
 
-// ProcessorsBehind tells whether goroutines queue up for processors, each time
-// that it is asked.
-func ProcessorsBehind() func() bool {
-	var p processors
-	return func() bool { return p.behind(time.Now()) }
-}
-
 // The bounds that tests reach.
 const (
 	MaxBacklog  = maxBacklog
 	WaitersEach = waitersEach
-	QueueEach   = queueEach
 )

@@ -3,10 +3,11 @@ package httpapi
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"runtime"
 	"runtime/debug"
-	runtimemetrics "runtime/metrics"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -19,9 +20,9 @@ import (
 // What an overloaded server does with requests: a bounded number is worked on,
 // a bounded number waits for a moment, and the rest is told to come back.
 const (
-	defaultInFlight = 512
+	defaultInFlight = 128
 	// waitersEach is how many requests may wait for each that is worked on.
-	waitersEach = 1
+	waitersEach = 4
 	// maxWait is how long they do.
 	maxWait = time.Second
 	// idleEach is how many workers wait for work, for each processor.
@@ -44,19 +45,37 @@ func (a *API) refuse(w http.ResponseWriter, r *request, err error) {
 	writeJSON(w, http.StatusServiceUnavailable, busyBody)
 }
 
-// Refusal is the whole answer, head and body, to a connection for which there
-// is no room.
-func Refusal() []byte {
+// Refusal is the whole answer, head and body, to a connection or a request for
+// which there is no room; keep tells that the connection is good for more.
+func Refusal(keep bool) []byte {
+	head := closing
+	if keep {
+		head = keeping
+	}
+	text := make([]byte, 0, len(head)+len(busyBody)+64)
+	text = append(text, head...)
+	text = append(text, cms.NewID().String()...)
+	text = append(text, "\r\n\r\n"...)
+	return append(text, busyBody...)
+}
+
+var keeping, closing = refusalHead(false), refusalHead(true)
+
+// refusalHead is the head of a refusal, up to the request's id.
+func refusalHead(closing bool) []byte {
 	h := http.Header{
-		"X-Request-Id": {cms.NewID().String()}, "Retry-After": {"1"}, "Connection": {"close"}, "Cache-Control": {"no-store"},
+		"Retry-After": {"1"}, "Cache-Control": {"no-store"},
 		"Content-Type": {"application/json; charset=utf-8"}, "Content-Length": {strconv.Itoa(len(busyBody))},
+	}
+	if closing {
+		h.Set("Connection", "close")
 	}
 	protect(h, &http.Request{})
 	text := []byte("HTTP/1.1 503 Service Unavailable\r\n")
-	for name := range h {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
 		text = fmt.Appendf(text, "%s: %s\r\n", name, h.Get(name))
 	}
-	return append(append(text, "\r\n"...), busyBody...)
+	return append(text, "X-Request-Id: "...)
 }
 
 // ShedCounter names the metric of those who were not served, by the reason.
@@ -76,8 +95,6 @@ type gate struct {
 	workers  chan struct{} // has an entry for each worker there is
 
 	waiting, busy, idle atomic.Int64
-	processors          processors
-	refusals            pace
 	turnedAway          prometheus.Counter
 }
 
@@ -90,18 +107,6 @@ func newGate(maxInFlight int, registry *prometheus.Registry) *gate {
 		Name: "galley_in_flight", Help: "Requests that are being worked on.",
 	}, func() float64 { return float64(g.busy.Load()) }))
 	return g
-}
-
-// full tells whether to turn a request away because there is more to do than
-// the processors can. Where requests need processors more than the store, they
-// queue up there, before any of this code can count them.
-func (g *gate) full() bool {
-	now := time.Now()
-	if !g.processors.behind(now) || !g.refusals.take(now) {
-		return false
-	}
-	g.turnedAway.Inc()
-	return true
 }
 
 // try has work done and waits for its end, or returns false: there is too much
@@ -174,11 +179,10 @@ func (g *gate) start(lane chan func(), task func()) bool {
 	}
 }
 
-// queue waits for a worker, for a moment. Where too many wait already, the next
-// ones are turned away at once, as many as the pace of refusals allows.
+// queue waits for a worker, for a moment, unless too many do already.
 func (g *gate) queue(task func()) bool {
 	defer g.waiting.Add(-1)
-	if g.waiting.Add(1) > int64(waitersEach*cap(g.workers)) && g.refusals.take(time.Now()) {
+	if g.waiting.Add(1) > int64(waitersEach*cap(g.workers)) {
 		return false
 	}
 	timer := time.NewTimer(maxWait)
@@ -255,67 +259,4 @@ func (a *API) admit(w http.ResponseWriter, r *request, next func() error) error 
 		return errBusy
 	}
 	return err
-}
-
-// processors tells whether goroutines queue up for one.
-type processors struct {
-	next  atomic.Int64 // when to look again
-	since atomic.Int64 // since when there are too many; 0: there are not
-}
-
-const (
-	// queueEach is how many goroutines may wait for each processor: some tens
-	// of milliseconds of work.
-	queueEach = 1024
-	// lookEvery is how often the queue is looked at.
-	lookEvery = 2 * time.Millisecond
-	// standing is how long a queue that matters has stood: a crowd that comes
-	// at once is no overload.
-	standing = 200 * time.Millisecond
-)
-
-// behind tells whether too many have waited all the time of late.
-func (p *processors) behind(now time.Time) bool {
-	next := p.next.Load()
-	if now.UnixNano() >= next && p.next.CompareAndSwap(next, now.Add(lookEvery).UnixNano()) {
-		p.look(now)
-	}
-	since := p.since.Load()
-	return since != 0 && now.UnixNano()-since >= int64(standing)
-}
-
-func (p *processors) look(now time.Time) {
-	waiting := []runtimemetrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}}
-	runtimemetrics.Read(waiting)
-	if waiting[0].Value.Uint64() <= uint64(queueEach*runtime.GOMAXPROCS(0)) {
-		p.since.Store(0)
-		return
-	}
-	p.since.CompareAndSwap(0, now.UnixNano())
-}
-
-// pace keeps refusals from becoming the server's main work: to read a request
-// and refuse it takes a good part of what it takes to serve it, and who is
-// refused may come back at once.
-type pace struct{ next atomic.Int64 }
-
-const (
-	// refuseEvery is the time between refusals at once, for each processor.
-	refuseEvery = 250 * time.Microsecond
-	// refuseBurst is how far they may be ahead of that.
-	refuseBurst = 20 * time.Millisecond
-)
-
-// take tells whether it is time for a refusal.
-func (p *pace) take(now time.Time) bool {
-	each := refuseEvery / time.Duration(runtime.GOMAXPROCS(0))
-	for {
-		next := p.next.Load()
-		if next > now.Add(refuseBurst).UnixNano() {
-			return false
-		}
-		if p.next.CompareAndSwap(next, max(next, now.UnixNano())+int64(each)) {
-			return true
-		}
-	}
 }

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -168,15 +167,15 @@ func TestFullQueueTurnsAwayAtOnce(t *testing.T) {
 		status, _, _, _ := s.status(s.key, "GET", "/v2/sites", "")
 		return status
 	}
-	eventually(t, "others are turned away while one waits", func() bool {
-		const several = 5
+	eventually(t, "others are turned away while some wait", func() bool {
+		const several = httpapi.WaitersEach + 4
 		answers := make(chan int, several)
 		for range several {
 			others.Go(func() {
 				answers <- ask()
 			})
 		}
-		for range several - 1 {
+		for range several - httpapi.WaitersEach {
 			if status := <-answers; status != 503 {
 				t.Errorf("answered %d", status)
 			}
@@ -205,27 +204,6 @@ func TestShortQueueIsServed(t *testing.T) {
 	if n := metric(t, registry, "galley_shed_total", "in_flight"); n != 0 {
 		t.Errorf("%d were turned away", n)
 	}
-}
-
-func TestQueueForProcessorsIsNoticed(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	behind := httpapi.ProcessorsBehind()
-	var stop atomic.Bool
-	var all sync.WaitGroup
-	for n := range 2 * httpapi.QueueEach {
-		if n%100 == 0 && behind() {
-			t.Fatal("an idle program is behind")
-		}
-		all.Go(func() {
-			for !stop.Load() {
-				runtime.Gosched()
-			}
-		})
-	}
-	eventually(t, "the queue is noticed", behind)
-	stop.Store(true)
-	all.Wait()
-	eventually(t, "the queue is gone", func() bool { return !behind() })
 }
 
 // dial opens a connection of a test's own.
@@ -411,7 +389,7 @@ func TestSlowReadersAreCutOffWhenMemoryRunsOut(t *testing.T) {
 }
 
 func TestRefusalIsAWholeAnswer(t *testing.T) {
-	text := httpapi.Refusal()
+	text := httpapi.Refusal(false)
 	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(text)), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package server
 import (
 	"io"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -22,7 +21,9 @@ const (
 type door struct {
 	net.Listener
 	max     int64 // 0: any number
-	refusal func() []byte
+	refusal func(keep bool) []byte
+	idle    time.Duration // how long guests may be idle
+	queue   queue
 
 	open, refused atomic.Int64
 	refusing      chan struct{}
@@ -36,7 +37,7 @@ func (d *door) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if n := d.open.Add(1); d.max == 0 || n <= d.max {
-			return &guest{Conn: conn, door: d}, nil
+			return d.let(conn), nil
 		}
 		d.open.Add(-1)
 		d.refused.Add(1)
@@ -46,6 +47,15 @@ func (d *door) Accept() (net.Conn, error) {
 			d.refuse(conn)
 		}()
 	}
+}
+
+// let makes a guest of a connection.
+func (d *door) let(conn net.Conn) *guest {
+	g := &guest{Conn: conn, door: d}
+	if tcp, ok := conn.(*net.TCPConn); ok && d.refusal != nil {
+		g.raw, _ = tcp.SyscallConn() // without it, nothing is refused
+	}
+	return g
 }
 
 // refuse tells a connection that there is no room. The answer comes after the
@@ -61,26 +71,13 @@ func (d *door) refuse(conn net.Conn) {
 	if _, err := conn.Read(make([]byte, 1024)); err != nil {
 		return
 	}
-	if _, err := conn.Write(d.refusal()); err != nil {
+	if _, err := conn.Write(d.refusal(false)); err != nil {
 		return
 	}
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 	}
 	_, _ = io.CopyN(io.Discard, conn, maxRefused) // until it is closed, or enough
-}
-
-// guest is a connection that was let in.
-type guest struct {
-	net.Conn
-	door *door
-	left sync.Once
-}
-
-// Close makes room for the next.
-func (g *guest) Close() error {
-	g.left.Do(func() { g.door.open.Add(-1) })
-	return g.Conn.Close()
 }
 
 // otherFiles are those that are not connections of clients: the store's, the

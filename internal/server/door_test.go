@@ -19,7 +19,7 @@ const full = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: 
 func withRoom(connections int) func(*server.Server) {
 	return func(s *server.Server) {
 		s.MaxConnections = connections
-		s.Refusal = func() []byte { return []byte(full) }
+		s.Refusal = func(bool) []byte { return []byte(full) }
 	}
 }
 

@@ -1,7 +1,41 @@
 package server
 
+import (
+	"math"
+	"time"
+)
+
 // NextLimit is what the collector is told.
 var NextLimit = nextLimit
 
 // MaxRefusing is how many connections are refused at a time.
 const MaxRefusing = maxRefusing
+
+// RequestLength tells how long a request is, and whether it may be refused
+// before it is parsed.
+var RequestLength = request
+
+// Overload makes the server refuse what it can, or end that, whatever it sees.
+func (s *Server) Overload(on bool) {
+	s.door.queue.next.Store(math.MaxInt64)
+	s.door.queue.long.Store(on)
+}
+
+// Queue judges waits; times are told, not taken.
+type Queue struct{ queue }
+
+// Look tells of a wait, and returns whether requests are refused now.
+func (q *Queue) Look(wait time.Duration, now time.Time) bool {
+	q.look(wait, now.UnixNano())
+	return q.long.Load()
+}
+
+// The bounds of a wait.
+const (
+	Late     = late
+	Standing = standing
+	Wary     = wary
+)
+
+// Waited is how long ago a connection got its last byte.
+var Waited = waited

@@ -65,8 +65,8 @@ type Server struct {
 	// MaxConnections are open at a time; 0: any number.
 	MaxConnections int
 	// Refusal makes the answer, head and body, to a connection that is one too
-	// many; nil: none.
-	Refusal func() []byte
+	// many, or to a request that is, whose connection is kept; nil: none.
+	Refusal func(keep bool) []byte
 
 	log      *slog.Logger
 	drain    time.Duration
@@ -88,13 +88,19 @@ func New(log *slog.Logger, drain time.Duration, jobs ...Job) *Server {
 func (s *Server) Connections() int { return int(s.door.open.Load()) }
 
 // Crowded tells that connections should not be kept for later requests: more
-// than half of those that there may be are open.
+// than half of those that there may be are open, or they are about to be
+// closed, and a proxy that sent a request just then could not tell whether it
+// was done.
 func (s *Server) Crowded() bool {
-	return s.MaxConnections > 0 && s.Connections() > s.MaxConnections/2
+	return s.stopping.Load() || s.MaxConnections > 0 && s.Connections() > s.MaxConnections/2
 }
 
 // Refused counts the connections that were one too many.
 func (s *Server) Refused() int { return int(s.door.refused.Load()) }
+
+// Late counts the requests that were refused because they had waited too long
+// before they were read.
+func (s *Server) Late() int { return int(s.door.queue.count.Load()) }
 
 // Ready answers ErrStopping once the server was told to stop.
 func (s *Server) Ready() error {
@@ -140,6 +146,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Ha
 
 func (s *Server) serve(srv *http.Server, listener net.Listener) error {
 	s.door.Listener, s.door.max, s.door.refusal = listener, int64(s.MaxConnections), s.Refusal
+	s.door.idle = s.Deadlines.Idle
 	s.door.refusing = make(chan struct{}, maxRefusing)
 	if s.TLS == nil {
 		return srv.Serve(&s.door)

@@ -1,0 +1,230 @@
+package server_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"galley/internal/server"
+)
+
+func TestRequestLength(t *testing.T) {
+	t.Parallel()
+	const get = "GET /v6/pages HTTP/1.1\r\nHost: x\r\n\r\n"
+	for _, c := range []struct {
+		text      string
+		length    int
+		refusable bool
+	}{
+		{get, len(get), true},
+		{get + get, len(get), true},
+		{"DELETE /v2/sites/1 HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n", 64, true},
+		{"POST /v6/pages HTTP/1.1\r\ncontent-LENGTH: 12 \r\n\r\n{}", 60, true},
+		{"POST /v6/pages HTTP/1.1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n", 70, false},
+		{"GET /v6/pages HTTP/1.1\r\nHost: x\r\nOrigin: https://x\r\n\r\n", 54, false},
+		{"GET /v6/pages HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 54, false},
+		{"GET /v6/pages HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\n\r\n", 49, false},
+		{"HEAD /v6/pages HTTP/1.1\r\nHost: x\r\n\r\n", 36, false},
+		{"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", 34, false},
+		{"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", 34, false},
+		// What net/http might read in another way has no length.
+		{"", 0, false},
+		{"G", 0, false},
+		{"GET /v6/pages HTTP/1.1\r\nHost: x\r\n", 0, false},
+		{"GET /v6/pages HTTP/1.0\r\nHost: x\r\n\r\n", 0, false},
+		{"GET /v6/pages HTTP/1.1\nHost: x\n\n", 0, false},
+		{"POST /v6/pages HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 0, false},
+		{"POST /v6/pages HTTP/1.1\r\nHost: x\nContent-Length: 5\r\n\r\n", 0, false},
+		{"POST /v6/pages HTTP/1.1\r\nHost: x\r\n Content-Length: 5\r\n\r\n", 0, false},
+		{"POST /v6/pages HTTP/1.1\r\nContent-Length : 5\r\n\r\n", 0, false},
+		{"POST /v6/pages HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n", 0, false},
+		{"POST /v6/pages HTTP/1.1\r\nContent-Length: +5\r\n\r\n", 0, false},
+		{"POST /v6/pages HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", 0, false},
+		{"POST /v6/pages HTTP/1.1\r\nno header\r\n\r\n", 0, false},
+	} {
+		length, refusable := server.RequestLength([]byte(c.text))
+		if length != int64(c.length) || refusable != c.refusable {
+			t.Errorf("%q: %d, %v, want %d, %v", c.text, length, refusable, c.length, c.refusable)
+		}
+	}
+}
+
+func TestOverloadIsAQueueThatStands(t *testing.T) {
+	t.Parallel()
+	var q server.Queue
+	start := time.Now()
+	at := func(after time.Duration, wait time.Duration, want bool) {
+		t.Helper()
+		if got := q.Look(wait, start.Add(after)); got != want {
+			t.Errorf("after %v, a wait of %v: refused %v", after, wait, got)
+		}
+	}
+	at(0, server.Late, false)
+	at(server.Standing/2, 0, false)
+	at(server.Standing-1, server.Late, false)
+	at(server.Standing, server.Late, false) // not all the time
+	at(2*server.Standing-2, server.Late, false)
+	at(2*server.Standing-1, server.Late, true)
+	at(2*server.Standing, server.Late-1, false) // this one is served, the next late one is not
+	at(2*server.Standing+1, server.Late, true)
+	// What is long past does not count.
+	at(3*server.Standing, 0, false)
+	later := 3*server.Standing + server.Wary
+	at(later, server.Late, false)
+	at(later+server.Standing, server.Late, true)
+}
+
+func TestWaitIsKnown(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells")
+	}
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	client, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	conn, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	raw, err := conn.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(client, "x"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the wait is long", func() bool { return server.Waited(raw) >= server.Late })
+	eventually(t, "a byte begins it anew", func() bool {
+		_, err := io.WriteString(client, "x")
+		return err == nil && server.Waited(raw) < server.Late
+	})
+}
+
+// echo answers with the method and the length of the body.
+func echo(w http.ResponseWriter, r *http.Request) {
+	n, _ := io.Copy(io.Discard, r.Body)
+	_, _ = fmt.Fprintf(w, "%s %d", r.Method, n)
+}
+
+const kept = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 4\r\n\r\nbusy"
+
+func refusing(s *server.Server) { s.Refusal = func(bool) []byte { return []byte(kept) } }
+
+// exchange sends texts one after the other and reads one answer.
+func exchange(t *testing.T, conn net.Conn, in *bufio.Reader, texts ...string) (status int, body string) {
+	t.Helper()
+	for i, text := range texts {
+		if i > 0 {
+			time.Sleep(5 * time.Millisecond) // most likely, it is read by then
+		}
+		if _, err := io.WriteString(conn, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatalf("%q: %v", texts, err)
+	}
+	all, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(all)
+}
+
+func TestOverloadedServerRefusesBeforeItParses(t *testing.T) {
+	t.Parallel()
+	r := runWith(t, echo, refusing)
+	conn := r.dial(t)
+	in := bufio.NewReader(conn)
+	const (
+		get   = "GET /v6/pages HTTP/1.1\r\nHost: x\r\n\r\n"
+		post  = "POST /v6/pages HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n"
+		probe = "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"
+	)
+	expect := func(overload, want string, texts ...string) {
+		t.Helper()
+		if status, body := exchange(t, conn, in, texts...); body != want {
+			t.Errorf("%s: %q is answered %d %s, want %s", overload, texts, status, body, want)
+		}
+	}
+	r.Overload(true)
+	expect("the first of a connection", "GET 0", get)
+	for range 3 {
+		expect("overload", "busy", get)
+		expect("overload", "busy", post+"12345")
+		expect("overload", "GET 0", probe)
+	}
+	// The body is still to come: net/http has to read it.
+	expect("overload", "POST 5", post, "12345")
+	expect("overload", "busy", get)
+	expect("overload", "POST 5", post+"1", "2", "345")
+	expect("overload", "busy", get)
+	r.Overload(false)
+	expect("no overload", "GET 0", get)
+	expect("no overload", "POST 5", post+"12345")
+	if n := r.Late(); n != 8 {
+		t.Errorf("%d were counted, want 8", n)
+	}
+	// Where a request begins is not known any more once two came at once.
+	r.Overload(true)
+	expect("overload", "GET 0", get+get)
+	if _, body := exchange(t, conn, in); body != "GET 0" {
+		t.Errorf("the second of two at once: %s", body)
+	}
+	expect("overload, after two at once", "GET 0", get)
+}
+
+// Whatever is sent, in whatever parts, each request has one answer of its own.
+func TestEveryRequestHasOneAnswer(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	rng := rand.New(rand.NewPCG(seed, 0))
+	r := runWith(t, echo, refusing)
+	for range 10 {
+		conn := r.dial(t)
+		in := bufio.NewReader(conn)
+		for range 40 {
+			text, want := anyRequest(rng)
+			r.Overload(rng.IntN(4) > 0)
+			parts := []string{text}
+			if cut := rng.IntN(2 * len(text)); cut > 0 && cut < len(text) {
+				parts = []string{text[:cut], text[cut:]}
+			}
+			if status, body := exchange(t, conn, in, parts...); body != want && body != "busy" {
+				t.Fatalf("seed %d: %q is answered %d %s, want %s", seed, parts, status, body, want)
+			}
+		}
+	}
+	if r.Late() == 0 {
+		t.Error("nothing was refused, and this test proves nothing")
+	}
+}
+
+func anyRequest(rng *rand.Rand) (text, want string) {
+	target := []string{"/v6/pages", "/v2/sites", "/healthz"}[rng.IntN(3)]
+	if rng.IntN(2) == 0 {
+		return "GET " + target + " HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n\r\n", "GET 0"
+	}
+	// The body looks like a request, in case that somebody takes it for one.
+	body := strings.Repeat("GET /v6/pages HTTP/1.1\r\nHost: x\r\n\r\n", rng.IntN(200))
+	if rng.IntN(4) == 0 {
+		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", target, len(body)+1, body+"x"), fmt.Sprintf("POST %d", len(body)+1)
+	}
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", target, len(body), body), fmt.Sprintf("POST %d", len(body))
+}

@@ -1,0 +1,73 @@
+package server
+
+import (
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// queue judges by how long requests have waited before they were read, in the
+// kernel and for a processor, whether the server can do what it is asked for.
+// Where requests need processors more than the store, they queue up there, and
+// nothing else sees them.
+type queue struct {
+	next  atomic.Int64 // when to look again
+	since atomic.Int64 // since when all that was seen was late; 0: the last was not
+	last  atomic.Int64 // when something was late last
+	long  atomic.Bool  // requests are to be refused
+	ended atomic.Int64 // when that was so last
+	count atomic.Int64 // how many were refused
+}
+
+const (
+	// lookEvery is how often a request's wait is looked at: others wait alike.
+	lookEvery = time.Millisecond
+	// late is a wait that tells of more work than can be done.
+	late = 50 * time.Millisecond
+	// standing is how long all must have been late before one is refused: a
+	// crowd that comes at once is no overload.
+	standing = 200 * time.Millisecond
+	// wary is how long that is remembered: within it, late requests are refused
+	// at once.
+	wary = time.Second
+)
+
+// refuses tells whether to refuse a request that was read from a connection.
+func (q *queue) refuses(conn syscall.RawConn) bool {
+	now := time.Now().UnixNano()
+	next := q.next.Load()
+	if now < next && q.long.Load() {
+		q.count.Add(1)
+		return true
+	}
+	if now-q.last.Load() < int64(wary) {
+		// Go lets goroutines that wake each other go first, for as long as they
+		// do: connections whose clients are quick would keep all others waiting.
+		runtime.Gosched()
+	}
+	if now >= next && q.next.CompareAndSwap(next, now+int64(lookEvery)) {
+		q.look(waited(conn), time.Now().UnixNano())
+	}
+	if !q.long.Load() {
+		return false
+	}
+	q.count.Add(1)
+	return true
+}
+
+// look learns from how long a request has waited.
+func (q *queue) look(wait time.Duration, now int64) {
+	if wait < late {
+		q.since.Store(0)
+		q.long.Store(false)
+		return
+	}
+	q.last.Store(now)
+	q.since.CompareAndSwap(0, now)
+	long := now-q.since.Load() >= int64(standing) || now-q.ended.Load() < int64(wary)
+	if long {
+		q.ended.Store(now)
+	}
+	q.long.Store(long)
+}

@@ -40,14 +40,16 @@ var rooms = map[string]room{
 	"internal/ratelimit": {nil, everything},
 	"internal/config":    {[]string{"ratelimit"}, everything},
 	"internal/httpapi":   {[]string{"cms", "service", "ratelimit"}, everything},
-	"internal/server":    {nil, nil},
+	"internal/server":    {nil, []string{"golang.org/x/sys/unix"}},
 	"internal/backup":    {nil, []string{"github.com/klauspost/compress/"}},
 	"internal/cli":       {[]string{"cms", "service", "sqlstore", "ratelimit", "backup", "config", "httpapi", "server"}, everything},
-	"internal/pgtest":    {nil, everything},
+	"internal/pgtest":    {[]string{"pgserver"}, everything},
+	"internal/pgserver":  {nil, nil},
 	"internal/archtest":  {nil, nil},
 	"internal/bench":     {nil, nil},
 	"cmd/galley":         {[]string{"cli"}, nil},
-	"torture":            {nil, nil}, // it breaks the program from outside
+	// It breaks the program from outside, and PostgreSQL beneath it.
+	"torture": {[]string{"pgserver"}, []string{"github.com/jackc/pgx/"}},
 }
 
 // sourceFile is a file of the program, parsed.

@@ -49,6 +49,7 @@ func TestExitCodesTellMisuseFromFailure(t *testing.T) {
 		"group alone":        {[]string{"apps"}, 2},
 		"flag without value": {[]string{"serve", "--addr"}, 2},
 		"folder is a file":   {[]string{"migrate", "--data", file}, 1},
+		"replica of SQLite":  {[]string{"serve", "--data", t.TempDir(), "--replica-url", "postgres://host/name"}, 1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -74,14 +74,18 @@ func (c *doctorCommand) examine(t *terminal) []sqlstore.Finding {
 		return append(found, sqlstore.Finding{Check: check, Level: sqlstore.LevelFail, Found: t.trouble(c.Store, err).Error(), Todo: "make it answer, and look again"})
 	}
 	found = append(found, sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "it answers"})
-	return append(found, store.Examine(t.ctx, c.Deep)...)
+	found = append(found, store.Examine(t.ctx, c.Deep)...)
+	if c.ReplicaURL != "" && c.DatabaseURL != "" {
+		found = append(found, store.ExamineReplica(t.ctx, c.ReplicaURL))
+	}
+	return found
 }
 
 // examineSettings checks what serve would refuse to start with.
 func (c *doctorCommand) examineSettings() sqlstore.Finding {
 	const check = "settings"
 	serve := serveCommand{c.Server}
-	err := serve.checkEdge()
+	err := errors.Join(serve.checkEdge(), serve.checkReplica())
 	if err == nil {
 		_, err = readBootstrap(c.Server)
 	}

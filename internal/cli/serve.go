@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -33,7 +34,7 @@ func (c *serveCommand) Help() string {
 }
 
 func (c *serveCommand) Run(t *terminal) error {
-	if err := c.checkEdge(); err != nil {
+	if err := errors.Join(c.checkEdge(), c.checkReplica()); err != nil {
 		return err
 	}
 	bootstrap, err := readBootstrap(c.Server)
@@ -56,7 +57,7 @@ func (c *serveCommand) Run(t *terminal) error {
 		return err
 	}
 	registry := prometheus.NewRegistry()
-	store, err := open(t.ctx, c.Store, observeStore(registry))
+	store, err := c.open(t.ctx, observeStore(registry))
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -65,9 +66,13 @@ func (c *serveCommand) Run(t *terminal) error {
 	}
 	svc := service.New(store, now, httpapi.Depict)
 	svc.Guard = service.Guard{Share: c.GuardShare, Pages: c.GuardPages}
-	first, err := svc.FirstStart(t.ctx, bootstrap)
+	closeReplica, err := c.useReplica(svc, store, registry, log)
 	if err != nil {
 		return errors.Join(err, listener.Close(), store.Close())
+	}
+	first, err := svc.FirstStart(t.ctx, bootstrap)
+	if err != nil {
+		return errors.Join(err, listener.Close(), closeReplica(), store.Close())
 	}
 
 	address := c.scheme() + "://" + listener.Addr().String()
@@ -79,12 +84,25 @@ func (c *serveCommand) Run(t *terminal) error {
 	srv := c.server(encryption, registry, log, c.jobs(svc, registry, log))
 	buckets, closeBuckets, err := c.buckets(registry, log)
 	if err != nil {
-		return errors.Join(err, listener.Close(), store.Close())
+		return errors.Join(err, listener.Close(), closeReplica(), store.Close())
 	}
 	stopWatching := watch(t.ctx, svc)
 	err = srv.Run(t.ctx, listener, c.handler(svc, store, buckets, srv, registry, log))
 	stopWatching()
-	return errors.Join(err, closeBuckets(), store.Close())
+	return errors.Join(err, closeBuckets(), closeReplica(), store.Close())
+}
+
+// open opens the store, with its own way to hear from other nodes if there is
+// one.
+func (c *serveCommand) open(ctx context.Context, observe sqlstore.Observe) (*sqlstore.Store, error) {
+	store, err := open(ctx, c.Store, observe)
+	if err != nil || c.ListenURL == "" {
+		return store, err
+	}
+	if err := store.ListenAt(c.ListenURL); err != nil {
+		return nil, errors.Join(fmt.Errorf("--listen-url: %w", err), store.Close())
+	}
+	return store, nil
 }
 
 // watch lets the service hear of what others change until the server has
@@ -93,6 +111,7 @@ func watch(ctx context.Context, svc *service.Service) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var watching sync.WaitGroup
 	watching.Go(func() { svc.Watch(ctx) })
+	watching.Go(func() { svc.FollowReplica(ctx) })
 	return func() { cancel(); watching.Wait() }
 }
 
@@ -225,7 +244,7 @@ func publishDue(svc *service.Service, registry *prometheus.Registry, log *slog.L
 
 func observeStore(registry *prometheus.Registry) sqlstore.Observe {
 	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "galley_store_duration_seconds", Help: "How long the store took, by use: view reads, tx writes.",
+		Name: "galley_store_duration_seconds", Help: "How long the store took, by use: view reads, replica reads from one, tx writes.",
 		Buckets: prometheus.ExponentialBuckets(0.00005, 3, 12),
 	}, []string{"use"})
 	registry.MustRegister(duration)

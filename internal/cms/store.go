@@ -2,6 +2,7 @@ package cms
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -34,6 +35,26 @@ type Store interface {
 	// Close gives up every connection.
 	Close() error
 }
+
+// Replica is a copy of a store that follows it, some time behind. What it finds
+// is what the store had.
+type Replica interface {
+	Reader
+
+	// View is as a store's.
+	View(ctx context.Context, read func(Reader) error) error
+
+	// Mark commits a new mark in the store itself.
+	Mark(ctx context.Context) error
+
+	// Marked tells whether the copy has the last mark, and so everything that
+	// was committed before it was made. It answers ErrNoReplica for a copy that
+	// has stopped following.
+	Marked(ctx context.Context) (bool, error)
+}
+
+// ErrNoReplica says that a database follows no other one.
+var ErrNoReplica = errors.New("it is no standby: it takes writes of its own")
 
 // Watcher is told what others change in a store: other nodes, or the operator
 // at the command line.

@@ -26,6 +26,8 @@ type Store struct {
 type Server struct {
 	Store
 
+	ReplicaURL    string         `help:"Hot standby of the PostgreSQL database, to read from when it is up to date." env:"GALLEY_REPLICA_URL" placeholder:"postgres://USER:PASSWORD@HOST/NAME"`
+	ListenURL     string         `help:"Direct way to the database for notifications, where --database-url leads through PgBouncer." env:"GALLEY_LISTEN_URL" placeholder:"postgres://USER:PASSWORD@HOST/NAME"`
 	RedisURL      string         `help:"Redis in which several nodes count requests together." env:"GALLEY_REDIS_URL" placeholder:"redis://HOST:6379/0"`
 	Addr          string         `help:"Address to listen on (default ${default})." default:"127.0.0.1:8080" env:"GALLEY_ADDR" placeholder:"HOST:PORT"`
 	AppRate       ratelimit.Rate `help:"Requests of one App key: REQUESTS/SECONDS, or off (default ${default})." default:"60000/60" env:"GALLEY_APP_RATE" placeholder:"RATE"`

@@ -90,6 +90,7 @@ func watch(t *testing.T, svc *service.Service) {
 	ctx, stop := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	watching.Go(func() { svc.Watch(ctx) })
+	watching.Go(func() { svc.FollowReplica(ctx) })
 	t.Cleanup(func() { stop(); watching.Wait() })
 }
 

@@ -69,12 +69,38 @@ func eachEngine(t *testing.T, test func(*testing.T, *engine)) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = store.Close() })
-			test(t, newEngine(t, store))
+			test(t, newEngine(t, store, nil))
 		})
 	}
+	t.Run("postgres with a standby", func(t *testing.T) {
+		t.Parallel()
+		url := pgtest.URL(t)
+		store, err := sqlstore.OpenPostgres(url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = store.Close() })
+		replica, err := store.OpenReplica(pgtest.NewStandby(t).URL(url))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = replica.Close() })
+		var there, here atomic.Int64
+		test(t, newEngine(t, store, service.NewReplica(replica, service.ReplicaEvents{
+			Read: func(fromReplica bool) {
+				if fromReplica {
+					there.Add(1)
+				} else {
+					here.Add(1)
+				}
+			},
+			State: func(service.ReplicaState, error) {},
+		})))
+		t.Logf("reads: %d from the standby, %d from the primary", there.Load(), here.Load())
+	})
 }
 
-func newEngine(t *testing.T, store *sqlstore.Store) *engine {
+func newEngine(t *testing.T, store *sqlstore.Store, replica *service.Replica) *engine {
 	t.Helper()
 	e := &engine{clock: &clock{}}
 	e.clock.ms.Store(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
@@ -82,6 +108,7 @@ func newEngine(t *testing.T, store *sqlstore.Store) *engine {
 		t.Fatal(err)
 	}
 	e.svc = service.New(store, e.clock.now, httpapi.Depict)
+	e.svc.Replica = replica
 	e.svc.Guard = service.Guard{Share: guard.Share, Pages: guard.Pages}
 	first, err := e.svc.FirstStart(t.Context(), service.Bootstrap{})
 	if err != nil {
@@ -94,6 +121,7 @@ func newEngine(t *testing.T, store *sqlstore.Store) *engine {
 	ctx, stop := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	watching.Go(func() { e.svc.Watch(ctx) })
+	watching.Go(func() { e.svc.FollowReplica(ctx) })
 	t.Cleanup(func() { stop(); watching.Wait() })
 	return e
 }

@@ -5,16 +5,12 @@
 package pgtest
 
 import (
-	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -22,6 +18,8 @@ import (
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver that creates databases
+
+	"galley/internal/pgserver"
 )
 
 // Run runs a package's tests and stops the server afterwards:
@@ -42,10 +40,7 @@ func Run(m *testing.M) int {
 // URL returns the address of a new empty database.
 func URL(t testing.TB) string {
 	t.Helper()
-	shared.once.Do(func() { shared.err = shared.start() })
-	if shared.err != nil {
-		t.Fatal(shared.err)
-	}
+	startShared(t)
 	name := fmt.Sprintf("test%d", shared.count.Add(1))
 	if err := shared.exec("create database " + name); err != nil {
 		t.Fatal(err)
@@ -59,6 +54,14 @@ func URL(t testing.TB) string {
 }
 
 var shared cluster
+
+func startShared(t testing.TB) {
+	t.Helper()
+	shared.once.Do(func() { shared.err = shared.start() })
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+}
 
 type cluster struct {
 	once    sync.Once
@@ -84,14 +87,14 @@ func (c *cluster) exec(statement string) error {
 
 // start makes a cluster and waits until it answers.
 func (c *cluster) start() error {
-	bin, err := binaries()
+	bin, err := pgserver.Programs()
 	if err != nil {
 		return err
 	}
 	if c.dir, err = os.MkdirTemp("", "galley-pg"); err != nil {
 		return err
 	}
-	owner, err := serverUser(c.dir)
+	owner, err := pgserver.User(c.dir)
 	if err != nil {
 		return err
 	}
@@ -102,7 +105,12 @@ func (c *cluster) start() error {
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb failed: %w\n%s", err, out)
 	}
-	server := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", c.dir,
+	return c.serve(bin, owner)
+}
+
+// serve starts the server on its data and waits until it answers.
+func (c *cluster) serve(bin string, owner *syscall.Credential) error {
+	server := exec.Command(filepath.Join(bin, "postgres"), "-D", filepath.Join(c.dir, "data"), "-k", c.dir,
 		"-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=400", "-c", "log_min_messages=fatal")
 	server.Dir = c.dir
 	started := make(chan error, 1)
@@ -113,7 +121,8 @@ func (c *cluster) start() error {
 		started <- server.Start()
 		select {}
 	}()
-	if err := <-started; err != nil {
+	err := <-started
+	if err != nil {
 		return err
 	}
 	c.process = server.Process
@@ -124,40 +133,4 @@ func (c *cluster) start() error {
 		time.Sleep(50 * time.Millisecond)
 	}
 	return fmt.Errorf("PostgreSQL was started and does not answer: %w", err)
-}
-
-// serverUser is who the server runs as: PostgreSQL refuses to run as root.
-func serverUser(dir string) (*syscall.Credential, error) {
-	if os.Getuid() != 0 {
-		return nil, nil //nolint:nilnil // as we are
-	}
-	u, err := user.Lookup("postgres")
-	if err != nil {
-		return nil, fmt.Errorf("the tests run as root and there is no user postgres: %w", err)
-	}
-	uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
-	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
-	if err := errors.Join(err1, err2, os.Chown(dir, int(uid), int(gid))); err != nil {
-		return nil, err
-	}
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
-}
-
-// binaries finds the folder of the server's programs.
-func binaries() (string, error) {
-	candidates, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
-	if out, err := exec.CommandContext(context.Background(), "pg_config", "--bindir").Output(); err == nil {
-		candidates = append(candidates, string(out[:len(out)-1]))
-	}
-	if path, err := exec.LookPath("initdb"); err == nil {
-		candidates = append(candidates, filepath.Dir(path))
-	}
-	for _, dir := range candidates {
-		_, err1 := os.Stat(filepath.Join(dir, "initdb"))
-		_, err2 := os.Stat(filepath.Join(dir, "postgres"))
-		if err1 == nil && err2 == nil {
-			return dir, nil
-		}
-	}
-	return "", errors.New("these tests need PostgreSQL 15 or later: run 'make deps', or on Debian 'apt-get install postgresql'")
 }

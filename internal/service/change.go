@@ -22,7 +22,7 @@ type Review struct {
 // Changes lists what publishing the whole draft of a site would do.
 func (s *Service) Changes(ctx context.Context, who Caller, siteID cms.ID, q cms.ListQuery) (Review, error) {
 	var review Review
-	err := s.store.View(ctx, func(r cms.Reader) error {
+	err := s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
 		site, err := who.site(ctx, r, siteID)
 		if err != nil {
 			return err
@@ -80,11 +80,13 @@ func changePlace(ctx context.Context, r cms.Reader, site cms.Site, locales cms.L
 // PublishChanges lists what a publish changed.
 func (s *Service) PublishChanges(ctx context.Context, who Caller, id cms.ID, q cms.ListQuery) (cms.List[ChangeView], error) {
 	var list cms.List[ChangeView]
-	err := s.store.View(ctx, func(r cms.Reader) error {
+	var siteID cms.ID
+	err := s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
 		site, err := who.childSite(ctx, r, cms.KindPublish, Ref{ID: id}, nil)
 		if err != nil {
 			return err
 		}
+		siteID = site.ID
 		p, err := r.Publish(ctx, site.ID, id)
 		if err != nil {
 			return err

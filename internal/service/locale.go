@@ -17,11 +17,13 @@ type LocaleView struct {
 // Locale reads a locale.
 func (s *Service) Locale(ctx context.Context, who Caller, ref Ref) (LocaleView, error) {
 	var view LocaleView
-	err := s.store.View(ctx, func(r cms.Reader) error {
+	siteID := ref.SiteID
+	err := s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
 		site, err := who.childSite(ctx, r, cms.KindLocale, ref, localeExists)
 		if err != nil {
 			return err
 		}
+		siteID = site.ID
 		locales, err := r.Locales(ctx, site.ID)
 		if err != nil {
 			return err
@@ -48,7 +50,7 @@ func findLocale(locales cms.Locales, ref Ref) (cms.Locale, error) {
 // Locales lists the locales of a site.
 func (s *Service) Locales(ctx context.Context, who Caller, siteID cms.ID, q cms.ListQuery) (cms.List[LocaleView], error) {
 	var list cms.List[LocaleView]
-	err := s.store.View(ctx, func(r cms.Reader) error {
+	err := s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
 		site, err := who.site(ctx, r, siteID)
 		if err != nil {
 			return err

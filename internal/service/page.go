@@ -32,35 +32,45 @@ type ReadPage struct {
 
 // Page reads a page.
 func (s *Service) Page(ctx context.Context, who Caller, q ReadPage) (PageView, error) {
-	if view, ok := s.quickPage(ctx, who, q); ok {
-		return view, nil
-	}
 	var view PageView
-	err := s.store.View(ctx, func(r cms.Reader) error {
-		site, err := who.childSite(ctx, r, cms.KindPage, q.Ref, pageExists(q.Version.Version))
-		if err != nil {
-			return err
+	siteID := q.Ref.SiteID
+	err := s.read(ctx, who, &siteID, func(ctx context.Context, from source) (err error) {
+		var ok bool
+		if view, ok = s.quickPage(ctx, from, who, q); !ok {
+			err = from.View(ctx, func(r cms.Reader) (err error) {
+				view, err = s.pageIn(ctx, r, who, q)
+				return err
+			})
 		}
-		if err := who.mayRead(site, q.Version); err != nil {
-			return err
-		}
-		version, err := s.version(ctx, r, site, q.Version)
-		if err != nil {
-			return err
-		}
-		spoken, err := speak(ctx, r, site, q.Locale)
-		if err != nil {
-			return err
-		}
-		id, err := findPage(ctx, r, site, spoken, version, q.Ref)
-		if err != nil {
-			return err
-		}
-		page, err := existingPage(r.Page(ctx, site.ID, version, id))
-		view = spoken.view(page)
+		siteID = view.SiteID
 		return err
 	})
 	return view, err
+}
+
+// pageIn is a page as a view has it.
+func (s *Service) pageIn(ctx context.Context, r cms.Reader, who Caller, q ReadPage) (PageView, error) {
+	site, err := who.childSite(ctx, r, cms.KindPage, q.Ref, pageExists(q.Version.Version))
+	if err != nil {
+		return PageView{}, err
+	}
+	if err := who.mayRead(site, q.Version); err != nil {
+		return PageView{}, err
+	}
+	version, err := s.version(ctx, r, site, q.Version)
+	if err != nil {
+		return PageView{}, err
+	}
+	spoken, err := speak(ctx, r, site, q.Locale)
+	if err != nil {
+		return PageView{}, err
+	}
+	id, err := findPage(ctx, r, site, spoken, version, q.Ref)
+	if err != nil {
+		return PageView{}, err
+	}
+	page, err := existingPage(r.Page(ctx, site.ID, version, id))
+	return spoken.view(page), err
 }
 
 // existingPage turns a deleted page into one that is not found.
@@ -172,13 +182,24 @@ type PageList struct {
 
 // Pages lists the pages of a site.
 func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (PageList, error) {
-	if list, ok := s.quickPages(ctx, who, ask); ok {
-		return list, nil
-	}
+	var list PageList
+	siteID := ask.Query.SiteID
+	err := s.read(ctx, who, &siteID, func(ctx context.Context, from source) (err error) {
+		var ok bool
+		if list, ok = s.quickPages(ctx, from, who, ask); !ok {
+			list, err = s.pagesFrom(ctx, from, who, ask)
+		}
+		return err
+	})
+	return list, err
+}
+
+// pagesFrom lists pages the thorough way.
+func (s *Service) pagesFrom(ctx context.Context, from source, who Caller, ask ReadPages) (PageList, error) {
 	q := ask.Query
 	list := PageList{Pure: true}
 	moment := s.changes.moment()
-	err := s.store.View(ctx, func(r cms.Reader) error {
+	err := from.View(ctx, func(r cms.Reader) error {
 		f, err := s.formIn(ctx, r, who, q.SiteID)
 		if err != nil {
 			return err

@@ -39,12 +39,12 @@ func (f *forms) find(siteID cms.ID, shape int64) (form, bool) {
 
 // form returns the form that a site has in a shape, unless it has another by
 // now.
-func (s *Service) form(ctx context.Context, siteID cms.ID, shape int64) (form, bool) {
+func (s *Service) form(ctx context.Context, from source, siteID cms.ID, shape int64) (form, bool) {
 	known, ok := s.forms.find(siteID, shape)
 	if ok {
 		return known, true
 	}
-	err := s.store.View(ctx, func(r cms.Reader) (err error) {
+	err := from.View(ctx, func(r cms.Reader) (err error) {
 		known, err = readForm(ctx, r, siteID)
 		return err
 	})
@@ -151,16 +151,16 @@ func (f form) speak(idOrCode string) (speech, error) {
 }
 
 // quickPage reads a page in one look.
-func (s *Service) quickPage(ctx context.Context, who Caller, q ReadPage) (PageView, bool) {
+func (s *Service) quickPage(ctx context.Context, from source, who Caller, q ReadPage) (PageView, bool) {
 	if q.Version.Publish != cms.NoID {
 		return PageView{}, false
 	}
 	if q.Ref.ID != cms.NoID {
-		found, err := s.store.FindPage(ctx, q.Version.Version, q.Ref.ID)
+		found, err := from.FindPage(ctx, q.Version.Version, q.Ref.ID)
 		if err != nil || found.DeletedAt != nil || (q.Ref.SiteID != cms.NoID && q.Ref.SiteID != found.SiteID) {
 			return PageView{}, false
 		}
-		f, ok := s.form(ctx, found.SiteID, found.Shape)
+		f, ok := s.form(ctx, from, found.SiteID, found.Shape)
 		if !ok || !f.admits(who, q.Version) {
 			return PageView{}, false
 		}
@@ -171,11 +171,11 @@ func (s *Service) quickPage(ctx context.Context, who Caller, q ReadPage) (PageVi
 	if err != nil {
 		return PageView{}, false
 	}
-	found, err := s.store.FindPages(ctx, q.Ref.SiteID, q.Version.Version, pathname)
+	found, err := from.FindPages(ctx, q.Ref.SiteID, q.Version.Version, pathname)
 	if err != nil || len(found) == 0 {
 		return PageView{}, false
 	}
-	f, ok := s.form(ctx, q.Ref.SiteID, found[0].Shape)
+	f, ok := s.form(ctx, from, q.Ref.SiteID, found[0].Shape)
 	if !ok || !f.admits(who, q.Version) {
 		return PageView{}, false
 	}
@@ -210,7 +210,7 @@ func (f *forms) localized(siteID cms.ID) bool {
 
 // quickPages lists pages of the default locale in one look, or two if it has to
 // find out where the cursor stands.
-func (s *Service) quickPages(ctx context.Context, who Caller, ask ReadPages) (PageList, bool) {
+func (s *Service) quickPages(ctx context.Context, from source, who Caller, ask ReadPages) (PageList, bool) {
 	q := ask.Query
 	q.Version = ask.Version.Version
 	if ask.Version.Publish != cms.NoID || q.IncludeOffline || ask.Locale != "" {
@@ -222,7 +222,7 @@ func (s *Service) quickPages(ctx context.Context, who Caller, ask ReadPages) (Pa
 		if known, ok := s.positions.recall(who.ID(), q, ask.After); ok {
 			q.After, list.Pure = &known.PagePosition, s.changes.unchanged(known.moment, q.SiteID)
 		} else {
-			cursor, err := s.store.FindPage(ctx, q.Version, ask.After)
+			cursor, err := from.FindPage(ctx, q.Version, ask.After)
 			if err != nil || cursor.SiteID != q.SiteID {
 				return PageList{}, false
 			}
@@ -230,11 +230,11 @@ func (s *Service) quickPages(ctx context.Context, who Caller, ask ReadPages) (Pa
 		}
 	}
 	withPaths := s.forms.localized(q.SiteID)
-	listed, err := s.store.ListPages(ctx, q, withPaths)
+	listed, err := from.ListPages(ctx, q, withPaths)
 	if err != nil || len(listed) == 0 {
 		return PageList{}, false
 	}
-	f, ok := s.form(ctx, q.SiteID, listed[0].Shape)
+	f, ok := s.form(ctx, from, q.SiteID, listed[0].Shape)
 	if !ok || !f.admits(who, ask.Version) || (!withPaths && len(f.locales) > 1) {
 		return PageList{}, false
 	}

@@ -10,11 +10,13 @@ import (
 // GetPublish reads a publish.
 func (s *Service) GetPublish(ctx context.Context, who Caller, id cms.ID) (cms.Publish, error) {
 	var p cms.Publish
-	err := s.store.View(ctx, func(r cms.Reader) error {
+	var siteID cms.ID
+	err := s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
 		site, err := who.childSite(ctx, r, cms.KindPublish, Ref{ID: id}, nil)
 		if err != nil {
 			return err
 		}
+		siteID = site.ID
 		p, err = r.Publish(ctx, site.ID, id)
 		return err
 	})
@@ -24,7 +26,7 @@ func (s *Service) GetPublish(ctx context.Context, who Caller, id cms.ID) (cms.Pu
 // Publishes lists the publishes of a site, newest first.
 func (s *Service) Publishes(ctx context.Context, who Caller, siteID cms.ID, q cms.ListQuery) (cms.List[cms.Publish], error) {
 	var list cms.List[cms.Publish]
-	err := s.store.View(ctx, func(r cms.Reader) error {
+	err := s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
 		site, err := who.site(ctx, r, siteID)
 		if err != nil {
 			return err
@@ -45,11 +47,13 @@ func (s *Service) Publishes(ctx context.Context, who Caller, siteID cms.ID, q cm
 // that was ever live has a history, deleted or not.
 func (s *Service) PagePublishes(ctx context.Context, who Caller, id cms.ID, q cms.ListQuery) (cms.List[cms.Publish], error) {
 	var list cms.List[cms.Publish]
-	err := s.store.View(ctx, func(r cms.Reader) error {
+	var siteID cms.ID
+	err := s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
 		site, err := who.childSite(ctx, r, cms.KindPage, Ref{ID: id}, pageExists(cms.Draft))
 		if err != nil {
 			return err
 		}
+		siteID = site.ID
 		if q.After != cms.NoID {
 			if err := changedPage(ctx, r, site.ID, q.After, id); err != nil {
 				return cursorError(err)

@@ -11,11 +11,13 @@ import (
 // Route reads a route.
 func (s *Service) Route(ctx context.Context, who Caller, ref Ref) (cms.Route, error) {
 	var route cms.Route
-	err := s.store.View(ctx, func(r cms.Reader) error {
+	siteID := ref.SiteID
+	err := s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
 		site, err := who.childSite(ctx, r, cms.KindRoute, ref, routeExists)
 		if err != nil {
 			return err
 		}
+		siteID = site.ID
 		id, err := findRoute(ctx, r, site, ref)
 		if err != nil {
 			return err
@@ -62,7 +64,7 @@ func findRoute(ctx context.Context, r cms.Reader, site cms.Site, ref Ref) (cms.I
 // Routes lists the routes of a site.
 func (s *Service) Routes(ctx context.Context, who Caller, siteID cms.ID, q cms.ListQuery) (cms.List[cms.Route], error) {
 	var list cms.List[cms.Route]
-	err := s.store.View(ctx, func(r cms.Reader) error {
+	err := s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
 		site, err := who.site(ctx, r, siteID)
 		if err != nil {
 			return err

@@ -11,7 +11,8 @@ import (
 
 // Service does what callers ask for, as far as they may.
 type Service struct {
-	Guard Guard // against publishing most of a site away
+	Guard   Guard    // against publishing most of a site away
+	Replica *Replica // nil: every read goes to the store
 
 	store     cms.Store
 	clock     func() time.Time

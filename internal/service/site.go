@@ -9,7 +9,12 @@ import (
 
 // Site reads a site.
 func (s *Service) Site(ctx context.Context, who Caller, id cms.ID) (cms.Site, error) {
-	return who.site(ctx, s.store, id)
+	var site cms.Site
+	err := s.read(ctx, who, &id, func(ctx context.Context, from source) (err error) {
+		site, err = who.site(ctx, from, id)
+		return err
+	})
+	return site, err
 }
 
 // Sites lists the sites that the caller reaches. workspaceID is NoID unless

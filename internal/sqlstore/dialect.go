@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 
 	"galley/internal/cms"
 )
@@ -29,8 +28,12 @@ type dialect struct {
 	tryLock     string // a query that takes a lock by name, or answers false
 	view        *sql.TxOptions
 
-	// migrationLock keeps nodes that start together from migrating together.
-	migrationLock func() (lock.SessionLocker, error)
+	// beforeMigration begins each migration's script.
+	beforeMigration string
+	// durability is a query for how much a commit waits for, and durable are the
+	// answers with which nothing is lost; "": that is not in question.
+	durability string
+	durable    []string
 
 	// classify tells what kind of failure a driver's error is.
 	classify func(error) failure

@@ -63,13 +63,14 @@ func (s server) judgeDurability() Finding {
 			"set both to on in postgresql.conf and reload it",
 		}
 	}
-	if s.synchronousCommit != "on" {
+	durable := postgresDialect.durable
+	if !slices.Contains(durable, s.synchronousCommit) {
 		return Finding{
 			check, LevelFail, "synchronous_commit is " + s.synchronousCommit + " in spite of us: an answered write may be lost",
-			"take it out of the database's URL and of the pooler's settings",
+			"take it out of the database's URL; where a pooler leaves our setting out, run 'alter role ... set synchronous_commit = on'",
 		}
 	}
-	return fine(check, "fsync, full_page_writes and synchronous_commit are on")
+	return fine(check, "fsync, full_page_writes and synchronous_commit are on") // or waits for even more
 }
 
 // A node has a pool of connections, and one to listen on.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -27,34 +28,94 @@ func (e *NewerStoreError) Error() string {
 		e.Store, e.Program)
 }
 
+const (
+	// migrationPatience is how long others are waited for.
+	migrationPatience = 5 * time.Minute
+	// lockPause is how often to look whether another node is done.
+	lockPause = 100 * time.Millisecond
+	// migrationPause leaves the tables to those who use them before the next try.
+	migrationPause = 500 * time.Millisecond
+)
+
 // Migrate brings the schema up to date and returns the versions it applied.
-// Any number of nodes may call it at once.
-func (s *Store) Migrate(ctx context.Context) ([]int64, error) {
+// Any number of nodes may call it at once, and others may serve meanwhile.
+func (s *Store) Migrate(ctx context.Context) (applied []int64, err error) {
 	provider, err := s.provider()
 	if err != nil {
 		return nil, err
 	}
-	var results []*goose.MigrationResult
+	patience, cancel := context.WithTimeout(ctx, migrationPatience)
+	defer cancel()
+	release, err := s.lockMigrations(ctx, patience)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	for try := 1; ; try++ {
 		if err := s.checkNotNewer(ctx, provider); err != nil {
 			return nil, err
 		}
-		results, err = provider.Up(ctx)
+		results, err := provider.Up(ctx)
+		if partial, ok := errors.AsType[*goose.PartialError](err); ok {
+			results = partial.Applied
+		}
+		for _, result := range results {
+			applied = append(applied, result.Source.Version)
+		}
 		// On SQLite two programs may start at once on one file; the second
 		// then finds the work done.
-		if err == nil || try == 3 {
-			break
+		if err == nil || try >= 3 && s.dialect.classify(err) != failRetry {
+			return applied, migrationError(err)
 		}
-		time.Sleep(100 * time.Millisecond)
+		if err := pause(patience, migrationPause); err != nil {
+			return nil, migrationError(err)
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("can't bring the schema up to date: %w", err)
+}
+
+func migrationError(err error) error {
+	if err == nil {
+		return nil
 	}
-	var versions []int64
-	for _, result := range results {
-		versions = append(versions, result.Source.Version)
+	return fmt.Errorf("can't bring the schema up to date: %w", err)
+}
+
+// lockMigrations keeps nodes that start together from migrating together. The
+// lock is that of an open transaction, not of a session: so it works through a
+// pooler. Waiting in the database instead of here would make the migration that
+// is waited for wait in turn, if it wants all others' statements to end first.
+func (s *Store) lockMigrations(ctx, patience context.Context) (release func(), err error) {
+	if s.dialect.tryLock == "" {
+		return func() {}, nil
 	}
-	return versions, nil
+	for {
+		tx, err := s.write.BeginTx(ctx, nil)
+		if err != nil {
+			return nil, s.queries.fail(ctx, err)
+		}
+		free, err := one(ctx, queries{conn: tx, dialect: s.dialect}, func(r row) (free bool, err error) { return free, r.Scan(&free) },
+			s.dialect.tryLock, "galley migrations")
+		release = func() { _ = tx.Rollback() } // the lock goes, one way or another
+		if free && err == nil {
+			return release, nil
+		}
+		release()
+		if err == nil {
+			err = pause(patience, lockPause)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("another node is still at it, or the tables are in use: %w", ctx.Err())
+	case <-time.After(d):
+		return nil
+	}
 }
 
 // Ping tells whether the store can be reached and has the program's schema.
@@ -79,12 +140,33 @@ func (s *Store) checkNotNewer(ctx context.Context, provider *goose.Provider) err
 	if err := s.write.PingContext(ctx); err != nil {
 		return s.queries.fail(ctx, err)
 	}
+	if err := s.checkDurable(ctx); err != nil {
+		return err
+	}
 	version, err := provider.GetDBVersion(ctx)
 	if err != nil {
 		return s.queries.fail(ctx, err)
 	}
 	if latest := latestVersion(provider); version > latest {
 		return &NewerStoreError{version, latest}
+	}
+	return nil
+}
+
+// checkDurable refuses a database that answers before it has written. Each
+// connection asks for that, but a pooler may leave the wish out.
+func (s *Store) checkDurable(ctx context.Context) error {
+	if s.dialect.durability == "" {
+		return nil
+	}
+	waits, err := one(ctx, queries{conn: s.write, dialect: s.dialect}, func(r row) (waits string, err error) { return waits, r.Scan(&waits) },
+		s.dialect.durability)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(s.dialect.durable, waits) {
+		return fmt.Errorf("synchronous_commit is %s in spite of us, and an answered write could be lost: "+
+			"where a pooler leaves our setting out, run 'alter role ... set synchronous_commit = on'", waits)
 	}
 	return nil
 }
@@ -99,18 +181,8 @@ func (s *Store) newProvider() (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := []goose.ProviderOption{
-		goose.WithGoMigrations(migrations...),
-		goose.WithDisableGlobalRegistry(true),
-	}
-	if s.dialect.migrationLock != nil {
-		locker, err := s.dialect.migrationLock()
-		if err != nil {
-			return nil, err
-		}
-		options = append(options, goose.WithSessionLocker(locker))
-	}
-	return goose.NewProvider(s.dialect.goose, s.write, nil, options...)
+	return goose.NewProvider(s.dialect.goose, s.write, nil,
+		goose.WithGoMigrations(migrations...), goose.WithDisableGlobalRegistry(true))
 }
 
 // migrations renders the schema's files in the words of the engine.
@@ -137,7 +209,7 @@ func (s *Store) migrations() ([]*goose.Migration, error) {
 		}
 		migrations = append(migrations, goose.NewGoMigration(version, &goose.GoFunc{
 			RunTx: func(ctx context.Context, tx *sql.Tx) error {
-				_, err := tx.ExecContext(ctx, script.String())
+				_, err := tx.ExecContext(ctx, s.dialect.beforeMigration+script.String())
 				return err
 			},
 		}, nil))

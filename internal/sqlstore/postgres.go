@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 
 	"galley/internal/cms"
 )
@@ -34,10 +33,12 @@ var postgresDialect = &dialect{
 		and last_analyze is null and last_autoanalyze is null`,
 	tryLock: `select pg_try_advisory_xact_lock(hashtextextended(?, 0))`,
 	view:    &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
-	migrationLock: func() (lock.SessionLocker, error) {
-		return lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300)) // a try each second
-	},
-	classify: classifyPostgres,
+	// Who waits for a table holds up everybody who comes after: a migration
+	// gives up soon, and tries again.
+	beforeMigration: `set local lock_timeout = '100ms';`,
+	durability:      `select current_setting('synchronous_commit')`,
+	durable:         []string{"on", "remote_apply"},
+	classify:        classifyPostgres,
 }
 
 // maxPostgresConns is the pool's size; a server's default allows 100 in all,
@@ -46,6 +47,26 @@ const maxPostgresConns = 24
 
 // OpenPostgres opens a database by its URL. It does not connect yet.
 func OpenPostgres(url string, observe Observe) (*Store, error) {
+	config, err := parsePostgres(url)
+	if err != nil {
+		return nil, err
+	}
+	pooled := config.Copy()
+	// An answered write must be on disk, whatever the server's default is.
+	pooled.RuntimeParams["synchronous_commit"] = "on"
+	// Behind a pooler, somebody may have listened on the same connection before;
+	// what nobody takes would be kept for ever.
+	pooled.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {}
+	db := stdlib.OpenDB(*pooled)
+	db.SetMaxOpenConns(maxPostgresConns)
+	db.SetMaxIdleConns(maxPostgresConns)
+	s := newStore(postgresDialect, db, db, observe)
+	s.announcer = &announcer{db: db, node: cms.NewID().String()}
+	s.watch = watchPostgres(config, s.announcer)
+	return s, nil
+}
+
+func parsePostgres(url string) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		// The parser's message may repeat the password.
@@ -54,15 +75,19 @@ func OpenPostgres(url string, observe Observe) (*Store, error) {
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "galley"
 	}
-	// An answered write must be on disk, whatever the server's default is.
-	config.RuntimeParams["synchronous_commit"] = "on"
-	db := stdlib.OpenDB(*config)
-	db.SetMaxOpenConns(maxPostgresConns)
-	db.SetMaxIdleConns(maxPostgresConns)
-	s := newStore(postgresDialect, db, db, observe)
-	s.announcer = &announcer{db: db, node: cms.NewID().String()}
+	return config, nil
+}
+
+// ListenAt makes the store listen to other nodes by another way than the
+// database's URL: through a pooler that lends connections by the transaction
+// nothing is heard.
+func (s *Store) ListenAt(url string) error {
+	config, err := parsePostgres(url)
+	if err != nil {
+		return err
+	}
 	s.watch = watchPostgres(config, s.announcer)
-	return s, nil
+	return nil
 }
 
 func classifyPostgres(err error) failure {
@@ -85,11 +110,14 @@ func classifyPostgres(err error) failure {
 // failover.
 var unavailableCodes = []string{"08", "53", "57P", "25006"}
 
+// lockNotAvailable says that a lock was waited for longer than was allowed.
+const lockNotAvailable = "55P03"
+
 func classifyCode(code string) failure {
 	switch {
 	case code == "23505":
 		return failUnique
-	case code == "40001" || code == "40P01":
+	case code == "40001" || code == "40P01" || code == lockNotAvailable:
 		return failRetry
 	case slices.ContainsFunc(unavailableCodes, func(class string) bool { return strings.HasPrefix(code, class) }):
 		return failUnavailable

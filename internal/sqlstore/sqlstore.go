@@ -102,7 +102,8 @@ func (s *Store) InTx(ctx context.Context, write func(cms.Tx) error) error {
 			}
 			return s.queries.fail(ctx, ctx.Err()) // nobody waits for it any more
 		})
-		if err == nil && len(announced.ids) > 0 {
+		// Also when the commit failed: where its answer was lost, it may be done.
+		if len(announced.ids) > 0 {
 			s.watchers.tell(announced.ids)
 			if s.announcer != nil {
 				s.announcer.add(announced.ids)

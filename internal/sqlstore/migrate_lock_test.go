@@ -1,0 +1,99 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"testing"
+	"time"
+
+	"galley/internal/pgtest"
+)
+
+// execute runs a statement on a PostgreSQL database.
+func execute(t *testing.T, database, statement string) {
+	t.Helper()
+	db, err := sql.Open("pgx", database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// backToVersion2 takes back what the third migration did.
+const backToVersion2 = `delete from goose_db_version where version_id >= 3;
+	alter table site drop column shape;
+	create index directory_site on directory (site_id);
+	create index pathname_owner on pathname (site_id, owner_id, version, locale_id);
+	create index page_past_by_title on page_past (id);
+	create index page_past_by_description on page_past (id);
+	create index page_past_by_created on page_past (id);
+	create index page_past_by_updated on page_past (id);`
+
+// A table that somebody uses for long is waited for, but those who come after
+// must not wait with the migration.
+func TestMigrationHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	database := pgtest.URL(t)
+	store := migrated(t, openPostgres(t, database))
+	execute(t, database, backToVersion2)
+	db, err := sql.Open("pgx", database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	long, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := long.ExecContext(t.Context(), `lock table page_past in access share mode`); err != nil {
+		t.Fatal(err)
+	}
+
+	type result struct {
+		applied []int64
+		err     error
+	}
+	done := make(chan result, 1)
+	go func() {
+		applied, err := store.Migrate(t.Context())
+		done <- result{applied, err}
+	}()
+	waits := func() (n int) {
+		if err := db.QueryRowContext(t.Context(), `select count(*) from pg_locks where not granted and mode = 'AccessExclusiveLock'
+			and database = (select oid from pg_database where datname = current_database())`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for range 3 { // the migration tries again and again
+		for end := time.Now().Add(20 * time.Second); waits() == 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("the migration does not wait for the table")
+			}
+		}
+		reading, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		_, err := db.ExecContext(reading, `select (select count(*) from page_past), (select count(*) from site)`)
+		cancel()
+		if err != nil {
+			t.Fatalf("who comes after the migration waits with it: %v", err)
+		}
+	}
+	select {
+	case r := <-done:
+		t.Fatalf("it did not wait: %v", r)
+	default:
+	}
+	if err := long.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-done; r.err != nil || !slices.Contains(r.applied, 3) {
+		t.Errorf("got %v", r)
+	}
+	if err := store.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,46 @@
+package sqlstore_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	sqlComment = regexp.MustCompile(`(?m)--.*$`)
+	newTable   = regexp.MustCompile(`^create table (\w+)`)
+	newIndex   = regexp.MustCompile(`^create (?:unique )?index \w+ on (\w+)`)
+	// quick is what takes a moment whatever the tables hold: a default that is
+	// no constant would be written into every row.
+	quick = regexp.MustCompile(`^(alter table \w+ add column \w+ [\w{}. ]+( default \d+)?|drop index \w+|{{\.Statistics}})$`)
+)
+
+// Others serve while a migration holds its tables: see docs/adr/0010.
+func TestMigrationsAreQuick(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("migrations/*.sql")
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files[1:] { // before the first there is nobody
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var made []string
+		for statement := range strings.SplitSeq(sqlComment.ReplaceAllString(string(text), ""), ";") {
+			statement = strings.Join(strings.Fields(statement), " ")
+			if m := newTable.FindStringSubmatch(statement); m != nil {
+				made = append(made, m[1])
+				continue
+			}
+			index := newIndex.FindStringSubmatch(statement)
+			if statement != "" && !quick.MatchString(statement) && (index == nil || !slices.Contains(made, index[1])) {
+				t.Errorf("%s: this may take long on large tables: %s", file, statement)
+			}
+		}
+	}
+}

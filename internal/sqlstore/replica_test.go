@@ -1,0 +1,160 @@
+package sqlstore
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"galley/internal/cms"
+	"galley/internal/pgtest"
+)
+
+func standbyForTest(t *testing.T) (s *Store, r *Replica, standby *pgtest.Standby, url string) {
+	t.Helper()
+	primary := pgtest.URL(t)
+	s, err := OpenPostgres(primary, nil)
+	readyForTest(t, s, err)
+	standby = pgtest.NewStandby(t)
+	url = standby.URL(primary)
+	if r, err = s.OpenReplica(url); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return s, r, standby, url
+}
+
+// catchUp marks the store and waits until the standby has the mark.
+func catchUp(t *testing.T, r *Replica) {
+	t.Helper()
+	if err := r.Mark(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	awaitMark(t, r)
+}
+
+func awaitMark(t *testing.T, r *Replica) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		has, err := r.Marked(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if has {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("the standby never has the mark")
+		}
+	}
+}
+
+// TestReplicaMarks checks what a mark promises: everything from before it is
+// there.
+func TestReplicaMarks(t *testing.T) {
+	s, r, _, _ := standbyForTest(t)
+	for range 20 {
+		w := cms.Workspace{ID: cms.NewID(), Name: "One", CreatedAt: time.Now().UTC()}
+		if err := s.InTx(t.Context(), func(tx cms.Tx) error { return tx.CreateWorkspace(t.Context(), w) }); err != nil {
+			t.Fatal(err)
+		}
+		catchUp(t, r)
+		if _, err := r.Workspace(t.Context(), w.ID); err != nil {
+			t.Errorf("a single look: %v", err)
+		}
+		if err := r.View(t.Context(), func(view cms.Reader) error {
+			_, err := view.Workspace(t.Context(), w.ID)
+			return err
+		}); err != nil {
+			t.Errorf("a view: %v", err)
+		}
+	}
+}
+
+// TestReplicaMarksWhenTheClockIsSetBack has an old mark that is later than the
+// time is now.
+func TestReplicaMarksWhenTheClockIsSetBack(t *testing.T) {
+	s, r, standby, _ := standbyForTest(t)
+	catchUp(t, r)
+	r.marked = time.Now().Add(time.Hour).Truncate(time.Microsecond)
+	if err := s.queries.run(t.Context(), `update kept_answer set created_at = ?`, r.marked); err != nil {
+		t.Fatal(err)
+	}
+	awaitMark(t, r)
+	standby.Ask(t, "select pg_wal_replay_pause()::text")
+	if err := r.Mark(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if has, err := r.Marked(t.Context()); has || err != nil {
+		t.Errorf("the standby stands still and has a new mark: %v, %v", has, err)
+	}
+}
+
+// TestReplicaThatWentBack has a server come back that is not as far as a look
+// has seen it.
+func TestReplicaThatWentBack(t *testing.T) {
+	_, r, standby, _ := standbyForTest(t)
+	catchUp(t, r)
+	if _, err := r.Workspaces(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.has.Add(1)
+	if _, err := r.Workspaces(t.Context()); err != nil {
+		t.Errorf("a connection that was there before: %v", err)
+	}
+	standby.Stop(t)
+	standby.Start(t)
+	for range 10 { // the first meets a connection that is dead
+		if _, err := r.Workspaces(t.Context()); err == nil {
+			t.Error("a server that lacks what was seen answers a read")
+		}
+	}
+	catchUp(t, r) // looks get through
+	if _, err := r.Workspaces(t.Context()); err != nil {
+		t.Errorf("it has caught up: %v", err)
+	}
+}
+
+func TestReplicaThatIsNone(t *testing.T) {
+	url := pgtest.URL(t)
+	s, err := OpenPostgres(url, nil)
+	readyForTest(t, s, err)
+	r, err := s.OpenReplica(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	if _, err := r.Marked(t.Context()); !errors.Is(err, cms.ErrNoReplica) {
+		t.Errorf("the primary itself: %v", err)
+	}
+	if f := s.ExamineReplica(t.Context(), url); f.Level != LevelFail {
+		t.Errorf("the doctor says %v", f)
+	}
+}
+
+func TestReplicaURLThatCanNotBeUsed(t *testing.T) {
+	s := postgresForTest(t)
+	for _, url := range []string{"postgres://u:s3cret@host:port/db", "postgres://u:s3cret@one,two/db", "postgres://u:s3cret@one:5432,one:5433/db"} {
+		if _, err := s.OpenReplica(url); err == nil || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: got %v", url, err)
+		}
+	}
+	if _, err := sqliteForTest(t).OpenReplica("postgres://host/db"); err == nil {
+		t.Error("SQLite has a replica")
+	}
+}
+
+func TestExamineReplica(t *testing.T) {
+	s, r, standby, url := standbyForTest(t)
+	catchUp(t, r)
+	if f := s.ExamineReplica(t.Context(), url); f.Level != LevelOK || f.Todo != "" {
+		t.Errorf("one that follows: %v", f)
+	}
+	standby.Stop(t)
+	if f := s.ExamineReplica(t.Context(), url); f.Level != LevelWarn || f.Todo == "" {
+		t.Errorf("one that is away: %v", f)
+	}
+	if f := judgeReplica(true, maxReplicaBehind+1); f.Level != LevelWarn || f.Todo == "" {
+		t.Errorf("one that is far behind: %v", f)
+	}
+}

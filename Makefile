@@ -17,7 +17,7 @@ build: ## Build bin/galley
 	CGO_ENABLED=0 go build -trimpath -o bin/galley ./cmd/galley
 
 .PHONY: deps
-deps: ## Find or install what the tests need: PostgreSQL, Redis and Chromium
+deps: ## Find or install what the tests need: PostgreSQL, Redis, proxies and Chromium
 	@tools/deps.sh
 
 .PHONY: test
@@ -26,7 +26,7 @@ test: deps ## Run all tests, on both database engines
 	go -C bench test ./...
 
 .PHONY: check
-check: generated lint test ## What CI runs: generated files fresh, lint, all tests
+check: generated lint test torture-short ## What CI runs: generated files fresh, lint, all tests, short torture
 
 .PHONY: lint
 lint: ## Run the linters (the first run builds them, some minutes)

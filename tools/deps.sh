@@ -18,6 +18,9 @@ need() { # need WHAT PACKAGE PATTERN...: any file that matches will do
 
 need PostgreSQL postgresql '/usr/lib/postgresql/*/bin/initdb' initdb
 need Redis redis-server /usr/bin/redis-server redis-server
+need HAProxy haproxy /usr/sbin/haproxy haproxy
+need nginx nginx /usr/sbin/nginx nginx
+need PgBouncer pgbouncer /usr/sbin/pgbouncer pgbouncer
 need curl curl /usr/bin/curl curl
 need Chromium chromium /usr/bin/chromium chromium
 if [ "${1:-}" = torture ]; then
@@ -42,5 +45,13 @@ fi
 echo "deps: $sudo $install"
 export DEBIAN_FRONTEND=noninteractive
 $sudo apt-get update -qq
-# The tests start a PostgreSQL of their own; the package's is not needed.
 $sudo $install >/dev/null
+# The tests start servers of their own; the packages' are not needed, and would
+# take ports. Only those that were not there before are turned off.
+for service in postgresql redis-server haproxy nginx pgbouncer; do
+	if [[ " ${missing[*]} " == *" $service "* ]]; then
+		echo "deps: turning the service $service off"
+		$sudo update-rc.d "$service" disable ||:
+		$sudo service "$service" stop >/dev/null || echo "deps: could not stop $service"
+	fi
+done

@@ -131,18 +131,19 @@ func (c *client) read() (a answer, keep bool, err error) {
 		if len(name) == 0 {
 			break
 		}
-		switch string(name) {
-		case "Content-Length":
+		is := func(header string) bool { return len(name) == len(header) && strings.EqualFold(string(name), header) }
+		switch {
+		case is("Content-Length"):
 			if length, err = strconv.Atoi(string(value)); err != nil {
 				return a, false, errNoHTTP
 			}
-		case "Transfer-Encoding":
+		case is("Transfer-Encoding"):
 			chunked = true
-		case "Connection":
+		case is("Connection"):
 			keep = string(value) != "close"
-		case "X-Request-Id":
+		case is("X-Request-Id"):
 			a.requestID = string(value)
-		case "Retry-After":
+		case is("Retry-After"):
 			a.retryAfter = string(value)
 		}
 	}

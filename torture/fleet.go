@@ -83,6 +83,40 @@ func (f *fleet) writeUntilKilled(t *trial, s *server, quota int) error {
 	return t.ctx.Err()
 }
 
+// errSitOut ends a writer's work until the next time.
+var errSitOut = errors.New("sits out")
+
+// whileWriting lets all writers write while something is done. What a writer
+// meets is given to meet: if that has settled it, the writer goes on.
+func (f *fleet) whileWriting(t *trial, meet func(*writer, error) error, do func() error) error {
+	var over atomic.Bool
+	errs := make([]error, len(f.writers)+1)
+	var writing sync.WaitGroup
+	for i, w := range f.writers {
+		writing.Go(func() {
+			for !over.Load() && t.ctx.Err() == nil && errs[i] == nil {
+				if err := w.step(); err != nil {
+					errs[i] = meet(w, err)
+				}
+			}
+			if errors.Is(errs[i], errSitOut) {
+				errs[i] = nil
+			}
+		})
+	}
+	errs[len(f.writers)] = do()
+	over.Store(true)
+	writing.Wait()
+	return errors.Join(append(errs, t.ctx.Err())...)
+}
+
+// spread gives each writer one of the servers.
+func (f *fleet) spread(servers []*server) {
+	for i, w := range f.writers {
+		w.use(servers[i%len(servers)].addr)
+	}
+}
+
 // inspect finds out what became of the requests that were cut off, reads back
 // what was written since the last time, and its audit entries.
 func (f *fleet) inspect(t *trial, addr string) error {
@@ -90,7 +124,7 @@ func (f *fleet) inspect(t *trial, addr string) error {
 	var reading sync.WaitGroup
 	for i, w := range f.writers {
 		reading.Go(func() {
-			w.client.addr = addr
+			w.use(addr)
 			if errs[i] = w.settle(t); errs[i] == nil {
 				errs[i] = w.verify(t)
 			}
@@ -123,6 +157,7 @@ func (f *fleet) figures(t *trial, least int) {
 	t.got("acknowledged", acknowledged)
 	t.got("cutOff", f.sum(func(w *writer) int { return w.cut }))
 	t.got("retriedByKey", f.sum(func(w *writer) int { return w.retried }))
+	t.got("answered503", f.sum(func(w *writer) int { return w.unavailable }))
 	t.got("lost", lost)
 	t.got("halfDone", half)
 	t.got("auditEntries", f.trail.rows)

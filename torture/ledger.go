@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"time"
 )
 
 // state is what readers see of a page.
@@ -62,7 +63,9 @@ type writer struct {
 	acknowledged int
 	touched      map[*page]bool // since the last verify
 	records      []record       // since the audit trail was last read
-	cut, retried int            // requests without an answer; those sent again
+	cut, retried int            // requests whose outcome had to be found out; those sent again
+	unavailable  int            // answers 503
+	journal      *journal       // nil: nobody keeps one
 	half         int            // writes that were half done
 	lost         int            // pages that are not as they must be
 }
@@ -73,6 +76,14 @@ func newWriter(t *trial, number int, site string) *writer {
 	}
 }
 
+// use sends the writer to a server.
+func (w *writer) use(addr string) {
+	if w.client.addr != addr {
+		w.client.close()
+	}
+	w.client.addr = addr
+}
+
 // errUnexpected is an answer that no fault explains.
 var errUnexpected = errors.New("unexpected answer")
 
@@ -80,10 +91,12 @@ var errUnexpected = errors.New("unexpected answer")
 func (w *writer) step() error {
 	next := w.choose()
 	w.pending = next
+	start := time.Now()
 	a, err := w.send(next)
 	if err != nil {
 		return err
 	}
+	w.journal.add(next, a.requestID, time.Since(start))
 	return w.acknowledge(next, a, false)
 }
 
@@ -96,17 +109,24 @@ func (w *writer) send(next *write) (answer, error) {
 	switch {
 	case err != nil:
 		return a, err
-	case a.status == 503:
+	case a.status == 503 && a.retryAfter != "":
+		w.unavailable++
 		return a, errUnavailable
+	case a.status == 409 && strings.Contains(string(a.body), "under way"):
+		return a, errUnderWay
 	case a.status != next.status:
 		return a, fmt.Errorf("%w: %s %s %s: status %d, want %d: %s", errUnexpected, next.method, next.target, next.body, a.status, next.status, a.body)
 	}
 	return a, nil
 }
 
-// errUnavailable is an answer 503: the write may have been done all the same,
-// where the commit was cut off from the server.
+// errUnavailable is an answer 503 that says when to try again: the write may
+// have been done all the same, where the commit was cut off from the server.
 var errUnavailable = errors.New("503")
+
+// errUnderWay is the answer to a request that was sent again by its key while
+// the first one still ran.
+var errUnderWay = errors.New("under way")
 
 // acknowledge takes a write for done.
 func (w *writer) acknowledge(done *write, a answer, retried bool) error {
@@ -205,6 +225,20 @@ func (w *writer) settle(t *trial) error {
 	return nil
 }
 
+// persist settles, however long nobody can say what became of the write.
+func (w *writer) persist(t *trial) error {
+	for {
+		err := w.settle(t)
+		if !errors.Is(err, errUnavailable) && !errors.Is(err, errUnderWay) {
+			return err
+		}
+		if t.ctx.Err() != nil {
+			return t.ctx.Err()
+		}
+		t.sleep(20 * time.Millisecond)
+	}
+}
+
 // found are the ids of what a write wrote whose answer never came.
 func (w *writer) found(open *write) ([]string, error) {
 	if !open.publishes {
@@ -249,6 +283,9 @@ func (w *writer) read(pathname, query string) (found resource, err error) {
 		return found, err
 	case a.status == 404:
 		return found, nil
+	case a.status == 503 && a.retryAfter != "":
+		w.unavailable++
+		return found, errUnavailable
 	case a.status != 200:
 		return found, fmt.Errorf("%w: reading %s: status %d: %s", errUnexpected, pathname, a.status, a.body)
 	}
@@ -315,9 +352,12 @@ func (w *writer) someKey() string {
 	return fmt.Sprintf("writer-%d-%d", w.number, w.rng.Uint64())
 }
 
+// prefix is what the writer's pathnames begin with.
+func (w *writer) prefix() string { return fmt.Sprintf("/w%d/", w.number) }
+
 func (w *writer) newPage() *page {
 	w.made++
-	p := &page{pathname: fmt.Sprintf("/w%d/%d", w.number, w.made)}
+	p := &page{pathname: fmt.Sprintf("%s%d", w.prefix(), w.made)}
 	w.pages = append(w.pages, p)
 	return p
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -92,20 +92,16 @@ func (p *process) tracer() (*tracer, error) {
 	if err != nil || pid == "0" {
 		return nil, fmt.Errorf("the server is not traced: %w", err)
 	}
-	return &tracer{filepath.Join("/proc", pid, "status")}, nil
+	number, err := strconv.Atoi(pid)
+	return &tracer{number}, err
 }
 
-type tracer struct{ status string }
+type tracer struct{ pid int }
 
 // wait waits until the tracer has ended: then its file is complete.
 func (tr *tracer) wait(t *trial) error {
-	for tr.running() && t.ctx.Err() == nil {
+	for alive(tr.pid) && t.ctx.Err() == nil {
 		t.sleep(20 * time.Millisecond)
 	}
 	return t.ctx.Err()
-}
-
-func (tr *tracer) running() bool {
-	state, err := statusField(tr.status, "State:")
-	return err == nil && state != "Z" // dead, until somebody takes notice
 }

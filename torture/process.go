@@ -53,9 +53,7 @@ func (t *trial) launch(cmd *exec.Cmd) (*process, error) {
 		_ = cmd.Wait() // how it ended is in ProcessState
 		close(p.ended)
 	}()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.processes = append(t.processes, p)
+	t.atEnd(p.kill)
 	return p, nil
 }
 
@@ -73,12 +71,6 @@ func (p *process) running() bool {
 		return false
 	default:
 		return true
-	}
-}
-
-func (t *trial) stopAll() {
-	for _, p := range t.processes {
-		p.kill()
 	}
 }
 
@@ -224,4 +216,31 @@ func statusField(file, name string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%s has no %s", file, name)
+}
+
+// children are the processes that this one has started.
+func (p *process) children() (pids []int) {
+	list, _ := os.ReadFile(p.proc(filepath.Join("task", strconv.Itoa(p.pid()), "children"))) // it may have ended
+	for word := range strings.FieldsSeq(string(list)) {
+		if pid, err := strconv.Atoi(word); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func alive(pid int) bool {
+	state, err := statusField(filepath.Join("/proc", strconv.Itoa(pid), "status"), "State:")
+	return err == nil && state != "Z" // dead, until somebody takes notice
+}
+
+// galley runs the program to its end.
+func (t *trial) galley(command string, args ...string) error {
+	cmd := exec.CommandContext(t.ctx, t.binary, append([]string{command}, args...)...)
+	cmd.Dir = t.dir
+	cmd.Env = t.environment()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("galley %s: %w: %s", command, err, lastLine(out))
+	}
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,10 +26,10 @@ type trial struct {
 	rng      *rand.Rand
 	progress *progress
 
-	mu        sync.Mutex
-	figures   figures
-	problems  []string
-	processes []*process
+	mu       sync.Mutex
+	figures  figures
+	problems []string
+	ends     []func() // of what was started, in that order
 }
 
 func newTrial(ctx context.Context, name, dir, binary string, short bool, seed uint64) *trial {
@@ -72,6 +73,14 @@ func (t *trial) got(name string, value any) {
 	t.figures = append(t.figures, figure{name, value})
 }
 
+// section notes the figures of a part of the run under a name.
+func (t *trial) section(name string, note func()) {
+	first := len(t.figures)
+	note()
+	inner := slices.Clone(t.figures[first:])
+	t.figures = append(t.figures[:first], figure{name, inner})
+}
+
 // want notes a problem unless something holds.
 func (t *trial) want(holds bool, format string, args ...any) {
 	if !holds {
@@ -98,6 +107,20 @@ func (t *trial) report() figures {
 		return append(t.figures, figure{"problems", shown})
 	}
 	return t.figures
+}
+
+// atEnd leaves something to the end of the run, whatever becomes of it.
+func (t *trial) atEnd(end func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ends = append(t.ends, end)
+}
+
+// stopAll ends what was started, the last first.
+func (t *trial) stopAll() {
+	for _, end := range slices.Backward(t.ends) {
+		end()
+	}
 }
 
 // sleep waits, or returns at once when the run is over.

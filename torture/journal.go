@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// journal is all that a writer did since a moment, in its order: with it, the
+// writer's pages are known as they were after each write.
+type journal struct {
+	start    map[*page]state
+	writes   []*write
+	requests []string // their ids
+	took     []time.Duration
+	count    atomic.Int64 // of the writes, for other goroutines
+}
+
+// keepJournal begins a journal.
+func (w *writer) keepJournal() {
+	w.journal = &journal{start: map[*page]state{}}
+	for _, p := range w.pages {
+		w.journal.start[p] = p.is
+	}
+}
+
+func (j *journal) add(done *write, requestID string, took time.Duration) {
+	if j == nil {
+		return
+	}
+	j.writes = append(j.writes, done)
+	j.requests = append(j.requests, requestID)
+	j.took = append(j.took, took)
+	j.count.Add(1)
+}
+
+// replica is what a copied store tells of a site.
+type replica struct {
+	client  *client
+	pages   map[string]state // by pathname
+	audited map[string]bool  // requests
+}
+
+// match holds a replica against the journal. A writer does one thing after the
+// other, so a replica of one moment has all up to one write, in every table, and
+// nothing of what came after. It returns how many writes of the journal it has.
+func (w *writer) match(r replica) (int, error) {
+	n := 0
+	for n < len(w.journal.requests) && r.audited[w.journal.requests[n]] {
+		n++
+	}
+	for i, request := range w.journal.requests[n:] {
+		if r.audited[request] {
+			return n, fmt.Errorf("the audit trail has write %d and not write %d", n+i, n)
+		}
+	}
+	want := maps.Clone(w.journal.start)
+	for _, done := range w.journal.writes[:n] {
+		for _, c := range done.changes {
+			want[c.page] = c.to
+		}
+	}
+	known := map[string]bool{}
+	for _, p := range w.pages {
+		known[p.pathname] = true
+		if r.pages[p.pathname] != want[p] {
+			return n, fmt.Errorf("%s must be %+v after %d writes, and is %+v", p.pathname, want[p], n, r.pages[p.pathname])
+		}
+	}
+	for pathname := range r.pages {
+		if strings.HasPrefix(pathname, w.prefix()) && !known[pathname] {
+			return n, fmt.Errorf("nobody made %s", pathname)
+		}
+	}
+	return n, w.matchPathnames(r.client, want)
+}
+
+// matchPathnames looks up the pages of the journal by their pathnames, which are
+// in a table of their own.
+func (w *writer) matchPathnames(c *client, want map[*page]state) error {
+	for _, done := range w.journal.writes {
+		for _, change := range done.changes {
+			status := 404
+			if want[change.page].exists {
+				status = 200
+			}
+			if err := c.must(status, "GET", "/v6/pages"+change.page.pathname+"?siteId="+w.site, "", nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readReplica reads all of a site.
+func readReplica(c *client, site string) (replica, error) {
+	r := replica{client: c, audited: map[string]bool{}}
+	trail := &trail{client: c, sites: []string{site}, seen: map[string]bool{}}
+	entries, err := trail.fresh()
+	if err != nil {
+		return r, err
+	}
+	for _, e := range entries {
+		r.audited[e.RequestID] = true
+	}
+	r.pages, err = pagesOf(c, site)
+	return r, err
+}
+
+// pagesOf reads all pages of a site, by pathname.
+func pagesOf(c *client, site string) (map[string]state, error) {
+	drafts, err := walk(c, site, "ref:draft")
+	if err != nil {
+		return nil, err
+	}
+	live, err := walk(c, site, "ref:live")
+	if err != nil {
+		return nil, err
+	}
+	pages := map[string]state{}
+	for pathname, title := range drafts {
+		pages[pathname] = state{exists: true, title: title}
+	}
+	for pathname, title := range live {
+		p := pages[pathname]
+		p.live = title
+		pages[pathname] = p
+	}
+	return pages, nil
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+var levelRun = run{
+	name: "level",
+	target: "30 minutes at half of the capacity: goroutines, file descriptors, heap and resident memory level " +
+		"(median of the last quarter against that of the second), no request fails",
+	short: "20 s at half of the capacity: no request fails (levels are told, not judged: it takes longer to see them)",
+	limit: 40 * time.Minute, shortLimit: time.Minute,
+	do: level,
+}
+
+const (
+	levelFor, levelShortFor     = 30 * time.Minute, 20 * time.Second
+	levelEvery, levelShortEvery = 5 * time.Second, time.Second
+	// levelShare is how much more the last quarter may have, beside the slack of
+	// each gauge.
+	levelShare = 0.1
+)
+
+// gauge is something that must not grow.
+type gauge struct {
+	name  string
+	slack float64 // may come and go at any time
+	read  func(metrics string, s *server) (float64, error)
+	seen  []float64
+}
+
+func levelGauges() []*gauge {
+	return []*gauge{
+		{name: "goroutines", slack: 20, read: metric("go_goroutines", 1)},
+		{name: "files", slack: 10, read: metric("process_open_fds", 1)},
+		{name: "heapMB", slack: 8, read: metric("go_memstats_heap_alloc_bytes", 1<<20)},
+		{name: "residentMB", slack: 32, read: func(_ string, s *server) (float64, error) {
+			now, _ := s.memory()
+			return now, nil
+		}},
+	}
+}
+
+// metric reads a metric without labels, in a unit.
+func metric(name string, unit float64) func(string, *server) (float64, error) {
+	return func(metrics string, _ *server) (float64, error) {
+		for line := range strings.Lines(metrics) {
+			if text, ok := strings.CutPrefix(line, name+" "); ok {
+				value, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+				return value / unit, err
+			}
+		}
+		return 0, fmt.Errorf("there is no metric %s", name)
+	}
+}
+
+func level(t *trial) error {
+	mine, theirs := splitCores()
+	restore, err := pin(t, mine)
+	if err != nil {
+		return err
+	}
+	defer restore()
+	s, err := t.serveBy([]string{"taskset", "-c", theirs.String()}, "server",
+		"--addr", "127.0.0.1:0", "--data", t.folder("data"), "--app-rate", "off", "--log-level", "warn")
+	if err != nil {
+		return err
+	}
+	l, err := newLoad(s.addr, t.key)
+	if err != nil {
+		return err
+	}
+	l.closedLoop(t, steadyConnections, time.Second)
+	capacity := measureCapacity(t, s, l, theirs)
+	t.got("capacity", math.Round(capacity))
+	gauges := levelGauges()
+	back, err := l.during(t, steadyConnections, capacity/2, func(*atomic.Int64) error { return watchLevels(t, s, gauges) })
+	if err != nil {
+		return err
+	}
+	t.got("requests", back.sent())
+	t.got("created", back.created)
+	t.got("p99Ms", ms(p99(back.took)))
+	t.want(back.good == back.sent(), "%d of %d requests failed: %s", back.sent()-back.good, back.sent(), back.first)
+	for _, g := range gauges {
+		g.judge(t)
+	}
+	t.want(s.running(), "the server ended")
+	return nil
+}
+
+// watchLevels reads the gauges every now and then.
+func watchLevels(t *trial, s *server, gauges []*gauge) error {
+	c := newClient(s.addr, t.key)
+	defer c.close()
+	d, every := pick(t, levelFor, levelShortFor), pick(t, levelEvery, levelShortEvery)
+	for start := time.Now(); time.Since(start) < d && t.ctx.Err() == nil; t.sleep(every) {
+		// A profile collects garbage first: what is left is in use.
+		if err := c.must(200, "GET", "/debug/pprof/heap?gc=1", "", nil); err != nil {
+			return err
+		}
+		a, err := c.do("GET", "/metrics", "")
+		if err != nil {
+			return err
+		}
+		var now []string
+		for _, g := range gauges {
+			value, err := g.read(string(a.body), s)
+			if err != nil {
+				return err
+			}
+			g.seen = append(g.seen, value)
+			now = append(now, fmt.Sprintf("%s %.0f", g.name, value))
+		}
+		t.progress.show(int(time.Since(start)/time.Second), int(d/time.Second), "%s", strings.Join(now, ", "))
+	}
+	return t.ctx.Err()
+}
+
+// judge compares the median of the last quarter with that of the second: in the
+// first, memory is still being filled.
+func (g *gauge) judge(t *trial) {
+	quarter := len(g.seen) / 4
+	if quarter == 0 {
+		t.problem("%s was read only %d times", g.name, len(g.seen))
+		return
+	}
+	before, after := median(g.seen[quarter:2*quarter]), median(g.seen[3*quarter:])
+	t.got(g.name, fmt.Sprintf("%.1f, then %.1f", before, after))
+	t.want(t.short || after <= before*(1+levelShare)+g.slack, "%s grew from %.1f to %.1f", g.name, before, after)
+}
+
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}

@@ -21,14 +21,14 @@ const (
 // PublishStatuses lists the values there are.
 var PublishStatuses = []PublishStatus{StatusScheduled, StatusPublished, StatusCanceled, StatusFailed}
 
-// LiveChange takes a page from one live state to another. Nil is a page that
-// is not live.
-type LiveChange struct {
+// PageChange takes a page from one state to another, of its draft or of what is
+// live. Nil is a page that is not there.
+type PageChange struct {
 	Before, After *Page
 }
 
 // ID is the page's.
-func (c LiveChange) ID() ID {
+func (c PageChange) ID() ID {
 	if c.Before != nil {
 		return c.Before.ID
 	}

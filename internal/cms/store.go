@@ -224,9 +224,11 @@ type Tx interface {
 	CreatePages(ctx context.Context, pages ...Page) error
 	// UpdatePage stores the rows in which after differs from before.
 	UpdatePage(ctx context.Context, before, after Page) error
+	// UpdatePages is UpdatePage for many, each of which is named once.
+	UpdatePages(ctx context.Context, changes []PageChange) error
 
-	// LookAround lets the engine look at tables that it has never looked at,
-	// so that it finds its way through many pages.
+	// LookAround lets the engine look at tables that it does not know well, so
+	// that it finds its way through many pages.
 	LookAround(ctx context.Context) error
 
 	CreatePublish(ctx context.Context, p Publish) error
@@ -238,7 +240,7 @@ type Tx interface {
 	TakeDuePublish(ctx context.Context, now time.Time) (Publish, error)
 	// ReplaceLive puts the live rows of pages aside as what was live until
 	// the publish of this number, and puts others in their place.
-	ReplaceLive(ctx context.Context, siteID ID, seq int64, changes []LiveChange) error
+	ReplaceLive(ctx context.Context, siteID ID, seq int64, changes []PageChange) error
 	// MarkPages notes in the draft of pages when they last went live (unless
 	// nil), and whether they may differ from what is live.
 	MarkPages(ctx context.Context, siteID ID, ids []ID, publishedAt *time.Time, dirty bool) error

@@ -419,14 +419,20 @@ func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale st
 // savePage stores a page if anything about it changed, says when, and tells
 // whether it did.
 func (s *Service) savePage(ctx context.Context, tx cms.Tx, locales cms.Locales, before cms.Page, after *cms.Page) (bool, error) {
+	changed, err := s.changeClaims(ctx, tx, locales, before, after)
+	if err != nil || !changed {
+		return false, err
+	}
+	return true, tx.UpdatePage(ctx, before, *after)
+}
+
+// changeClaims is savePage but for the page itself.
+func (s *Service) changeClaims(ctx context.Context, tx cms.Tx, locales cms.Locales, before cms.Page, after *cms.Page) (bool, error) {
 	if before.SameContent(*after) && (before.DeletedAt == nil) == (after.DeletedAt == nil) {
 		return false, nil
 	}
 	after.UpdatedAt = s.now()
-	if err := moveClaims(ctx, tx, after.SiteID, *after, before.Claims(locales), after.Claims(locales)); err != nil {
-		return false, err
-	}
-	return true, tx.UpdatePage(ctx, before, *after)
+	return true, moveClaims(ctx, tx, after.SiteID, *after, before.Claims(locales), after.Claims(locales))
 }
 
 // wroteDraft is a change of a page's draft, which may be its end.

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"maps"
 
 	"galley/internal/cms"
 )
@@ -12,6 +13,9 @@ type BatchResult struct {
 	Page    PageView
 	Deleted bool
 }
+
+// manyOperations are worth a look at what there is before.
+const manyOperations = 100
 
 // BatchPages changes many pages of a site in one step. Any error undoes all of
 // it, and all errors are told at once.
@@ -32,7 +36,16 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 			return err
 		}
 		ops := batch.Operations.Value
+		if len(ops) >= manyOperations {
+			if err := tx.LookAround(ctx); err != nil {
+				return err
+			}
+		}
 		results = make([]BatchResult, 0, len(ops))
+		drafts, err := draftsFor(ctx, tx, site.ID, ops)
+		if err != nil {
+			return err
+		}
 		var failed batchErrors
 		var writes []written
 		for i := 0; i < len(ops); i = len(results) {
@@ -47,7 +60,7 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 				}
 				continue
 			}
-			result, wrote, err := s.operate(ctx, tx, site, spoken, ops[i])
+			result, wrote, err := s.operate(ctx, tx, site, spoken, drafts, ops[i])
 			if err := failed.note(i, err); err != nil {
 				return err
 			}
@@ -55,6 +68,9 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 			writes = append(writes, wrote...)
 		}
 		if err := failed.err(); err != nil {
+			return err
+		}
+		if err := tx.UpdatePages(ctx, drafts.changes()); err != nil {
 			return err
 		}
 		return s.record(ctx, tx, who.actor(), writes...)
@@ -109,16 +125,50 @@ func createPages(ctx context.Context, tx cms.Tx, spoken speech, first int, pages
 	return tx.CreatePages(ctx, free...)
 }
 
+// drafts are the pages that a batch changes, read all at once and written all
+// at once: their site is locked, and nobody else changes them.
+type drafts struct{ stored, now map[cms.ID]*cms.Page }
+
+func draftsFor(ctx context.Context, tx cms.Tx, siteID cms.ID, ops []cms.PageOperation) (drafts, error) {
+	var ids []cms.ID
+	for _, op := range ops {
+		if op.Op.Value != cms.OpCreate {
+			ids = append(ids, op.PageID.Value)
+		}
+	}
+	stored, err := tx.PagesByID(ctx, siteID, cms.Draft, cms.SortIDs(ids))
+	return drafts{stored, maps.Clone(stored)}, err
+}
+
+func (d drafts) find(id cms.ID) (cms.Page, error) {
+	page := d.now[id]
+	if page == nil {
+		return cms.Page{}, cms.NotFound(cms.KindPage)
+	}
+	return *page, nil
+}
+
+// changes are what became of them.
+func (d drafts) changes() []cms.PageChange {
+	var changes []cms.PageChange
+	for id, before := range d.stored {
+		if after := d.now[id]; after != before {
+			changes = append(changes, cms.PageChange{Before: before, After: after})
+		}
+	}
+	return changes
+}
+
 // operate does one operation on a page that is there, and tells what it wrote:
 // a change that changes nothing writes nothing.
-func (s *Service) operate(ctx context.Context, tx cms.Tx, site cms.Site, spoken speech, op cms.PageOperation) (BatchResult, []written, error) {
+func (s *Service) operate(ctx context.Context, tx cms.Tx, site cms.Site, spoken speech, pages drafts, op cms.PageOperation) (BatchResult, []written, error) {
 	if op.Locale.Set {
 		var err error
 		if spoken, err = spoken.in(site, op.Locale.Value); err != nil {
 			return BatchResult{}, nil, err
 		}
 	}
-	before, err := existingPage(tx.LockPage(ctx, site.ID, cms.Draft, op.PageID.Value))
+	before, err := existingPage(pages.find(op.PageID.Value))
 	if err != nil {
 		return BatchResult{}, nil, err
 	}
@@ -126,11 +176,12 @@ func (s *Service) operate(ctx context.Context, tx cms.Tx, site cms.Site, spoken 
 	if err != nil {
 		return BatchResult{}, nil, err
 	}
-	changed, err := s.savePage(ctx, tx, spoken.locales, before, &after)
+	changed, err := s.changeClaims(ctx, tx, spoken.locales, before, &after)
 	result := BatchResult{Page: spoken.view(after), Deleted: after.DeletedAt != nil}
 	if err != nil || !changed {
 		return result, nil, err
 	}
+	pages.now[op.PageID.Value] = &after
 	return result, []written{wroteDraft(after, spoken.view(before), result.Page)}, nil
 }
 

@@ -26,7 +26,7 @@ var DefaultGuard = Guard{Share: 0.5, Pages: 10}
 
 // release is what a publish or restore would put live.
 type release struct {
-	pages   []cms.LiveChange
+	pages   []cms.PageChange
 	changes []cms.Change
 	dark    int      // pages that readers lose
 	clean   []cms.ID // pages whose draft is then what is live
@@ -38,7 +38,7 @@ func (rel *release) add(before, after *cms.Page, locales cms.Locales) {
 	if len(changes) == 0 {
 		return
 	}
-	rel.pages = append(rel.pages, cms.LiveChange{Before: before, After: after})
+	rel.pages = append(rel.pages, cms.PageChange{Before: before, After: after})
 	rel.changes = append(rel.changes, changes...)
 	if cms.GoesDark(before, after) {
 		rel.dark++
@@ -277,7 +277,7 @@ func markDrafts(ctx context.Context, tx cms.Tx, rel *release, p cms.Publish) err
 // moveLiveClaims replaces what pages hold in the live version, and refuses a
 // version in which a pathname would belong to two. Pages whose pathnames stay
 // as they are can't come into anybody's way.
-func moveLiveClaims(ctx context.Context, tx cms.Tx, siteID cms.ID, pages []cms.LiveChange, locales cms.Locales) error {
+func moveLiveClaims(ctx context.Context, tx cms.Tx, siteID cms.ID, pages []cms.PageChange, locales cms.Locales) error {
 	var released, taken, claims []cms.Claim
 	var next []cms.Page
 	for _, page := range pages {

@@ -181,19 +181,23 @@ func changeDefault(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Lo
 			if len(ids) == 0 {
 				break
 			}
-			for _, id := range ids {
-				before, err := tx.LockPage(ctx, site.ID, version, id)
-				if err != nil {
-					return err
-				}
+			pages, err := tx.PagesByID(ctx, site.ID, version, ids)
+			if err != nil {
+				return err
+			}
+			var released []cms.Claim
+			var changes []cms.PageChange
+			for _, before := range pages {
 				after := before.Rebase(site.DefaultLocaleID, newDefault, all)
-				if err := tx.ReleasePathnames(ctx, site.ID, before.Claims(locales)); err != nil {
-					return err
-				}
-				if err := tx.UpdatePage(ctx, before, after); err != nil {
-					return err
-				}
+				released = append(released, before.Claims(locales)...)
 				claims = append(claims, after.Claims(locales)...)
+				changes = append(changes, cms.PageChange{Before: before, After: &after})
+			}
+			if err := tx.ReleasePathnames(ctx, site.ID, released); err != nil {
+				return err
+			}
+			if err := tx.UpdatePages(ctx, changes); err != nil {
+				return err
 			}
 		}
 		if err := tx.TakePathnames(ctx, site.ID, claims); err != nil {

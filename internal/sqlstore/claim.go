@@ -20,9 +20,9 @@ func (q queries) Claims(ctx context.Context, siteID cms.ID, version cms.Version,
 	if _, past := version.Past(); past {
 		return q.pastClaims(ctx, siteID, version, pathnames)
 	}
+	where, args := q.dialect.among("pathname", anys(pathnames))
 	return all(ctx, q, scanClaim, `select version, locale_id, pathname, owner_id, by_route from pathname
-		where site_id = ? and version = ? and pathname in (`+marks(len(pathnames))+`)`,
-		append([]any{siteID, version}, anys(pathnames)...)...)
+		where site_id = ? and version = ? and `+where, slices.Concat([]any{siteID, version}, args)...)
 }
 
 func (q queries) ReleasePathnames(ctx context.Context, siteID cms.ID, claims []cms.Claim) error {
@@ -68,9 +68,10 @@ func (q queries) pastClaims(ctx context.Context, siteID cms.ID, version cms.Vers
 		return nil, err
 	}
 	locales = append(locales, cms.NoID)
+	where, args := q.dialect.among("p.pathname", anys(pathnames))
 	rows, err := q.pageRows(ctx, siteID, version,
-		`p.locale_id in (`+marks(len(locales))+`) and p.state in (?, ?) and p.pathname in (`+marks(len(pathnames))+`)`,
-		slices.Concat(anys(locales), []any{stateOnline, stateOffline}, anys(pathnames))...)
+		`p.locale_id in (`+marks(len(locales))+`) and p.state in (?, ?) and `+where,
+		slices.Concat(anys(locales), []any{stateOnline, stateOffline}, args)...)
 	var claims []cms.Claim
 	for _, r := range rows {
 		if r.Own.Has(cms.FieldPathname) {

@@ -24,9 +24,13 @@ type dialect struct {
 	lockUpdate  string
 	skipLocked  string // suffix of a select that locks and passes over what is locked
 	pathList    string // an aggregate of locales and pathnames, a line for each
-	unseen      string // a query for the tables that the planner has no statistics of
-	tryLock     string // a query that takes a lock by name, or answers false
-	view        *sql.TxOptions
+	unseen      string // a query for the tables that the planner has no good statistics of
+	look        string // a statement that has it look at a table, named at its end
+	// among is a condition that a column has one of some values, which are all
+	// strings or all ids, and its arguments.
+	among   func(column string, values []any) (condition string, args []any)
+	tryLock string // a query that takes a lock by name, or answers false
+	view    *sql.TxOptions
 
 	// beforeMigration begins each migration's script.
 	beforeMigration string

@@ -99,7 +99,8 @@ func (q queries) Page(ctx context.Context, siteID cms.ID, version cms.Version, i
 func (q queries) PagesByID(ctx context.Context, siteID cms.ID, version cms.Version, ids []cms.ID) (map[cms.ID]*cms.Page, error) {
 	pages := make(map[cms.ID]*cms.Page, len(ids))
 	for chunk := range slices.Chunk(ids, idChunk) {
-		rows, err := q.pageRows(ctx, siteID, version, `p.id in (`+marks(len(chunk))+`)`, anys(chunk)...)
+		where, args := q.dialect.among("p.id", anys(chunk))
+		rows, err := q.pageRows(ctx, siteID, version, where, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +149,15 @@ func (q queries) CreatePages(ctx context.Context, pages ...cms.Page) error {
 }
 
 func (q queries) UpdatePage(ctx context.Context, before, after cms.Page) error {
-	return q.changeRows(ctx, rowChanges(&before, &after))
+	return q.UpdatePages(ctx, []cms.PageChange{{Before: &before, After: &after}})
+}
+
+func (q queries) UpdatePages(ctx context.Context, changes []cms.PageChange) error {
+	var rows []rowChange
+	for _, c := range changes {
+		rows = append(rows, rowChanges(c.Before, c.After)...)
+	}
+	return q.changeRows(ctx, rows)
 }
 
 // storedColumns are all columns of a page's row.
@@ -181,11 +190,12 @@ func (q queries) PagePaths(ctx context.Context, siteID cms.ID, version cms.Versi
 		page, locale cms.ID
 		pathname     string
 	}
+	where, args := q.dialect.among("p.id", anys(ids))
 	for _, s := range sources(siteID, version) {
 		rows, err := all(ctx, q, func(r row) (p path, err error) {
 			return p, r.Scan(&p.page, &p.locale, &p.pathname)
 		}, `select p.id, p.locale_id, p.pathname from `+s.table+` p where `+s.where+`
-			and p.id in (`+marks(len(ids))+`) and p.locale_id <> ?`, slices.Concat(s.args, anys(ids), []any{cms.NoID})...)
+			and `+where+` and p.locale_id <> ?`, slices.Concat(s.args, args, []any{cms.NoID})...)
 		if err != nil {
 			return nil, err
 		}

@@ -241,11 +241,11 @@ func seedPast(t *testing.T, tx cms.Tx, site cms.Site, ids []cms.ID, lives []cms.
 		for i := range lives {
 			lives[i].Since += 20
 		}
-		var changes []cms.LiveChange
+		var changes []cms.PageChange
 		for i := range len(lives) / int(seq/2+1) {
 			before := lives[i]
 			before.Since -= 20
-			changes = append(changes, cms.LiveChange{Before: &before, After: &lives[i]})
+			changes = append(changes, cms.PageChange{Before: &before, After: &lives[i]})
 		}
 		if err := tx.ReplaceLive(t.Context(), site.ID, 20*(seq+1), changes); err != nil {
 			return err
@@ -434,7 +434,7 @@ func usePublishing(t *testing.T, q queries, site cms.Site, locale cms.Locale, pa
 	for _, since := range []int64{50, 70, 90} {
 		after := live.Clone()
 		after.Since = since
-		do(t, q.ReplaceLive(ctx, site.ID, since, []cms.LiveChange{{Before: before, After: &after}}))
+		do(t, q.ReplaceLive(ctx, site.ID, since, []cms.PageChange{{Before: before, After: &after}}))
 		before = &after
 	}
 	publish.Seq, publish.Status, publish.PublishedAt = 90, cms.StatusPublished, new(time.Now())

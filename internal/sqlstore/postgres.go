@@ -30,7 +30,9 @@ var postgresDialect = &dialect{
 	skipLocked:  " for update skip locked",
 	pathList:    `string_agg(o.locale_id::text || ' ' || o.pathname, chr(10))`,
 	unseen: `select relname from pg_stat_user_tables where schemaname = current_schema() and n_live_tup > 1000
-		and last_analyze is null and last_autoanalyze is null`,
+		and ((last_analyze is null and last_autoanalyze is null) or n_mod_since_analyze > n_live_tup / 4)`,
+	look:    `analyze (skip_locked) `,
+	among:   amongArray,
 	tryLock: `select pg_try_advisory_xact_lock(hashtextextended(?, 0))`,
 	view:    &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 	// Who waits for a table holds up everybody who comes after: a migration
@@ -40,6 +42,25 @@ var postgresDialect = &dialect{
 	durable:         []string{"on", "remote_apply"},
 	classify:        classifyPostgres,
 }
+
+// amongArray passes all values as one array. A list of parameters would be held
+// against each row one by one where the planner takes a site for small and
+// passes the index by: 500 ms instead of 3 for a thousand of ten thousand rows.
+func amongArray(column string, values []any) (condition string, args []any) {
+	kind := "text[]"
+	words := make([]string, len(values))
+	for i, v := range values {
+		switch v := v.(type) {
+		case cms.ID:
+			kind, words[i] = "uuid[]", v.String()
+		case string:
+			words[i] = `"` + arrayQuotes.Replace(v) + `"`
+		}
+	}
+	return column + ` = any(cast(? as ` + kind + `))`, []any{"{" + strings.Join(words, ",") + "}"}
+}
+
+var arrayQuotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
 // maxPostgresConns is the pool's size; a server's default allows 100 in all,
 // so three nodes fit.

@@ -155,30 +155,29 @@ const pastColumns = `site_id, id, since, locale_id, own, state, name, pathname, 
 	social_image_url, sitemap_priority, sitemap_frequency, is_online, no_index, title_sort, description_sort,
 	created_at, updated_at, published_at, deleted_at`
 
-func (q queries) ReplaceLive(ctx context.Context, siteID cms.ID, seq int64, changes []cms.LiveChange) error {
+func (q queries) ReplaceLive(ctx context.Context, siteID cms.ID, seq int64, changes []cms.PageChange) error {
 	var was []cms.ID
-	var rows []rowChange
 	for _, c := range changes {
 		if c.Before != nil {
 			was = append(was, c.Before.ID)
 		}
-		rows = append(rows, rowChanges(c.Before, c.After)...)
 	}
 	for chunk := range slices.Chunk(was, idChunk) {
+		where, args := q.dialect.among("id", anys(chunk))
 		err := q.run(ctx, `insert into page_past (`+pastColumns+`, until) select `+pastColumns+`, cast(? as bigint)
-			from page where site_id = ? and `+is(cms.Live)+` and id in (`+marks(len(chunk))+`)`,
-			slices.Concat([]any{seq, siteID}, anys(chunk))...)
+			from page where site_id = ? and `+is(cms.Live)+` and `+where, slices.Concat([]any{seq, siteID}, args)...)
 		if err != nil {
 			return err
 		}
 	}
-	return q.changeRows(ctx, rows)
+	return q.UpdatePages(ctx, changes)
 }
 
 func (q queries) MarkPages(ctx context.Context, siteID cms.ID, ids []cms.ID, publishedAt *time.Time, dirty bool) error {
 	for chunk := range slices.Chunk(ids, idChunk) {
-		where := ` where site_id = ? and ` + is(cms.Draft) + ` and id in (` + marks(len(chunk)) + `)`
-		args := slices.Concat([]any{siteID}, anys(chunk))
+		named, args := q.dialect.among("id", anys(chunk))
+		where := ` where site_id = ? and ` + is(cms.Draft) + ` and ` + named
+		args = slices.Concat([]any{siteID}, args)
 		var err error
 		if publishedAt != nil {
 			err = q.run(ctx, `update page set published_at = ?, dirty = (cast(? as boolean) and locale_id = ?)`+where,
@@ -291,7 +290,7 @@ func (q queries) LookAround(ctx context.Context) error {
 		return err
 	}
 	for _, table := range tables {
-		if err := q.run(ctx, `analyze `+table); err != nil {
+		if err := q.run(ctx, q.dialect.look+table); err != nil {
 			return err
 		}
 	}

@@ -23,9 +23,12 @@ var sqliteDialect = &dialect{
 		"Clustered": " without rowid", "Statistics": sqliteStatistics,
 	},
 	placeholder: questionMark,
-	pathList:    `group_concat(hex(o.locale_id) || ' ' || o.pathname, char(10))`,
-	id:          func(id cms.ID) any { return id[:] },
-	classify:    classifySQLite,
+	among: func(column string, values []any) (string, []any) {
+		return column + ` in (` + marks(len(values)) + `)`, values
+	},
+	pathList: `group_concat(hex(o.locale_id) || ' ' || o.pathname, char(10))`,
+	id:       func(id cms.ID) any { return id[:] },
+	classify: classifySQLite,
 }
 
 // sqliteStatistics tell SQLite's planner what tables look like that have filled:

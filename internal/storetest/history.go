@@ -31,7 +31,7 @@ func newHistory(t *testing.T, store cms.Store) history {
 	h.a2 = live(localize(titlePatch("Second").Apply(a, cms.NoID).Delocalize(h.german), h.french, titlePatch("Deux")), 2)
 	h.b3 = live(pathnamePatch("/b3").Apply(b, cms.NoID), 3)
 	locales := value(store.Locales(t.Context(), h.site.ID))(t)
-	for i, step := range [][]cms.LiveChange{
+	for i, step := range [][]cms.PageChange{
 		{{After: &h.a1}, {After: &h.b1}, {After: &h.c1}},
 		{{Before: &h.a1, After: &h.a2}},
 		{{Before: &h.a2}, {Before: &h.b1, After: &h.b3}},

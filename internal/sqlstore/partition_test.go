@@ -1,0 +1,78 @@
+package sqlstore
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"galley/internal/cms"
+	"galley/internal/pgtest"
+	"galley/internal/storetest"
+)
+
+// partitionedForTest opens a PostgreSQL whose large tables are split by site,
+// by what operators run, but in fewer parts.
+func partitionedForTest(t *testing.T) *Store {
+	t.Helper()
+	s, err := OpenPostgres(pgtest.URL(t), nil)
+	s = readyForTest(t, s, err)
+	text, err := os.ReadFile("../../packaging/partition.sql")
+	do(t, err)
+	const many, few = "partitions constant int := 64;", "partitions constant int := 2;"
+	if !strings.Contains(string(text), many) {
+		t.Fatal("packaging/partition.sql does not say how many partitions it makes")
+	}
+	if _, err := s.write.ExecContext(t.Context(), strings.Replace(string(text), many, few, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestStoreInPartitions(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T) cms.Store { return partitionedForTest(t) })
+}
+
+// Nothing of the schema is lost: doctor finds all of it, and each part has
+// every index.
+func TestPartitionsHaveTheWholeSchema(t *testing.T) {
+	s := partitionedForTest(t)
+	if got := notOK(findings(t, s, true)); !slices.Equal(got, usual["postgres"]) {
+		t.Errorf("doctor found %v", got)
+	}
+	indexes, led := indexesOf(t, s, "postgres")
+	count := map[string]int{}
+	for _, i := range indexes {
+		count[i.table]++
+	}
+	for _, table := range []string{"page", "page_past", "pathname", "publish"} {
+		for _, part := range []string{"_0", "_1"} {
+			if count[table+part] == 0 || count[table+part] != count[table] || !led[table+part] {
+				t.Errorf("%s%s has %d indexes where %s has %d; by site: %t", table, part, count[table+part], table, count[table], led[table+part])
+			}
+		}
+	}
+	references, err := s.queries.names(t.Context(), `select conrelid::regclass::text from pg_constraint
+		where contype = 'f' and confrelid = 'site'::regclass and conparentid = 0`)
+	do(t, err)
+	if len(references) != 7 {
+		t.Errorf("%v refer to site", references)
+	}
+}
+
+// One with rows in it is refused, and left as it is.
+func TestPartitionsOfAStoreInUse(t *testing.T) {
+	s := postgresForTest(t)
+	site := seedSite(t, s)
+	page := seedPage(site.ID, "/here")
+	do(t, s.InTx(t.Context(), func(tx cms.Tx) error { return tx.CreatePages(t.Context(), page) }))
+	text, err := os.ReadFile("../../packaging/partition.sql")
+	do(t, err)
+	if _, err := s.write.ExecContext(t.Context(), string(text)); err == nil || !strings.Contains(err.Error(), "table page is not empty") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := s.queries.Page(t.Context(), site.ID, cms.Draft, page.ID); err != nil {
+		t.Error(err)
+	}
+}

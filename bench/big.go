@@ -27,6 +27,11 @@ type bigFigure struct {
 
 func (f bigFigure) rate() float64 { return float64(f.Pages) / f.Took.Seconds() }
 
+// rowsEach is how many rows a piece of work writes for each page. A publish puts
+// the old live row aside, changes the live one and marks the draft; a copy has a
+// draft and a live row, their pathnames, and an entry in the directory of ids.
+var rowsEach = map[string]float64{publishing: 3, duplicating: 5}
+
 // The work.
 const (
 	publishing  = "publish"
@@ -50,7 +55,7 @@ func (b *big) verdicts() (all []verdict) {
 				t := target{b.title(work), b.title(work), who, m, against, atMost, atLeast}
 				all = append(all, t.judge(b.Rounds.values(work, who, of))...)
 			}
-			judge(pageRate, "", 0, minBigPages, bigFigure.rate)
+			judge(rowRate, "", 0, minBigRows, func(f bigFigure) float64 { return f.rate() * rowsEach[work] })
 			judge(readersP50, "before", maxOfUsual, 0, func(f bigFigure) float64 { return float64(f.During.P50) / float64(f.Usual.P50) })
 			judge(readersP99, "before", maxOfUsual, 0, func(f bigFigure) float64 { return float64(f.During.P99) / float64(f.Usual.P99) })
 		}

@@ -20,6 +20,7 @@ const (
 	cpu        metric = "CPU a request"
 	rate       metric = "requests a second"
 	pageRate   metric = "pages a second"
+	rowRate    metric = "rows a second"
 	idleMemory metric = "memory when idle"
 	p50        metric = "p50"
 	readersP50 metric = "readers' p50"
@@ -47,7 +48,7 @@ const (
 	minOfRawWrite = 0.4
 	minBatchPages = 10_000
 	maxIdle       = 40e6 // bytes
-	minBigPages   = 20_000
+	minBigRows    = 20_000
 	maxOfUsual    = 5.0 // for readers, while there is big work
 	maxGrowth     = 1.5
 )

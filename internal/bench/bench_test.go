@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -65,6 +66,10 @@ func newFixture(b *testing.B, store *sqlstore.Store, err error) *fixture {
 		b.Fatal(err)
 	}
 	svc := service.New(store, time.Now, httpapi.Depict)
+	watching, stop := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { svc.Watch(watching) })
+	b.Cleanup(func() { stop(); watch.Wait() }) // before the store is closed
 	first, err := svc.FirstStart(ctx, service.Bootstrap{})
 	if err != nil {
 		b.Fatal(err)

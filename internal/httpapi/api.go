@@ -36,7 +36,7 @@ type Options struct {
 	TrustedProxies []netip.Prefix
 	// Origins are those whose scripts may read with a Site key, or AnyOrigin.
 	Origins []string
-	// MaxInFlight is how many requests are worked on at a time; 0: 512.
+	// MaxInFlight is how many requests are worked on at a time; 0: 128.
 	MaxInFlight int
 	// Crowded tells that connections are not to be kept; nil: they always are.
 	Crowded func() bool

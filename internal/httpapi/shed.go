@@ -64,7 +64,7 @@ var keeping, closing = refusalHead(false), refusalHead(true)
 // refusalHead is the head of a refusal, up to the request's id.
 func refusalHead(closing bool) []byte {
 	h := http.Header{
-		"Retry-After": {"1"}, "Cache-Control": {"no-store"},
+		"Retry-After": {"1"}, "Cache-Control": {"private, no-cache"}, "Vary": {origins(nil).vary()},
 		"Content-Type": {"application/json; charset=utf-8"}, "Content-Length": {strconv.Itoa(len(busyBody))},
 	}
 	if closing {

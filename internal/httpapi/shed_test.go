@@ -398,6 +398,9 @@ func TestRefusalIsAWholeAnswer(t *testing.T) {
 	if err != nil || resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" || !resp.Close {
 		t.Errorf("%v\n%s", err, text)
 	}
+	if resp.Header.Get("Cache-Control") != "private, no-cache" || resp.Header.Get("Vary") == "" {
+		t.Errorf("%s", text)
+	}
 	if fmt.Sprint(len(body)) != resp.Header.Get("Content-Length") || !strings.Contains(string(body), `"code":"unavailable"`) || resp.Header.Get("X-Request-Id") == "" {
 		t.Errorf("%s", text)
 	}

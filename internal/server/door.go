@@ -22,6 +22,7 @@ type door struct {
 	net.Listener
 	max     int64 // 0: any number
 	refusal func(keep bool) []byte
+	crowded func() bool   // connections are not to be kept
 	idle    time.Duration // how long guests may be idle
 	queue   queue
 

@@ -23,9 +23,11 @@ type guest struct {
 	rest int64
 	// lost tells that this is not known any more.
 	lost bool
-	// known tells that a request was served here: the first one of a connection
-	// is always left to net/http, which has its own time for it.
+	// known tells that net/http has had a request from here: the first one of a
+	// connection is always left to it, which has its own time for it.
 	known bool
+	// refused is when a request was last refused here.
+	refused int64
 	// renew is when the time that the connection may be idle has to begin anew.
 	renew time.Time
 }
@@ -52,7 +54,7 @@ func (g *guest) Read(p []byte) (int, error) {
 			return n, err
 		}
 		length, refusable := request(p[:n])
-		if err == nil && refusable && length == int64(n) && g.known && g.door.queue.refuses(g.raw) {
+		if err == nil && refusable && length == int64(n) && g.known && !g.door.crowded() && g.door.queue.refuses(g.raw, g.refused) {
 			if err := g.refuse(); err != nil {
 				return 0, err
 			}
@@ -75,7 +77,17 @@ func (g *guest) refuse() error {
 		g.renew = now.Add(g.door.idle / 2)
 	}
 	_, err := g.Conn.Write(g.door.refusal(true))
+	g.refused = sinceBegan()
 	return err
+}
+
+// CloseWrite lets net/http say that it has said everything, and go on reading
+// for a moment.
+func (g *guest) CloseWrite() error {
+	if half, ok := g.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
 }
 
 // request tells how long a request is that begins a text, by the text of its
@@ -83,7 +95,13 @@ func (g *guest) refuse() error {
 // left to net/http: refusable tells that nothing is.
 func request(text []byte) (length int64, refusable bool) {
 	end := bytes.Index(text, []byte("\r\n\r\n"))
-	line, head, ok := bytes.Cut(text[:max(end, 0)], []byte("\r\n"))
+	text = text[:max(end, 0)]
+	// net/http ends lines in other ways, too.
+	lines := bytes.Count(text, []byte("\r\n"))
+	if bytes.Count(text, []byte("\n")) != lines || bytes.Count(text, []byte("\r")) != lines {
+		return 0, false
+	}
+	line, head, ok := bytes.Cut(text, []byte("\r\n"))
 	if !ok || !bytes.HasSuffix(line, []byte(" HTTP/1.1")) {
 		return 0, false
 	}
@@ -92,20 +110,20 @@ func request(text []byte) (length int64, refusable bool) {
 	for counted := false; len(head) > 0; {
 		line, head, _ = bytes.Cut(head, []byte("\r\n"))
 		name, value, ok := bytes.Cut(line, []byte(":"))
-		if !ok || bytes.ContainsAny(name, " \t") || bytes.IndexByte(line, '\n') >= 0 {
+		if !ok || bytes.ContainsAny(name, " \t") {
 			return 0, false
 		}
 		switch {
 		case is(name, "transfer-encoding"):
 			return 0, false
 		case is(name, "content-length"):
-			n, err := strconv.ParseUint(string(bytes.TrimSpace(value)), 10, 62)
+			n, err := strconv.ParseUint(string(bytes.Trim(value, " \t")), 10, 62)
 			if err != nil || counted {
 				return 0, false
 			}
 			body, counted = int64(n), true
 		case is(name, "connection"), is(name, "expect"), is(name, "origin"), is(name, "upgrade"):
-			refusable = refusable && is(bytes.TrimSpace(value), "keep-alive")
+			refusable = refusable && is(bytes.Trim(value, " \t"), "keep-alive")
 		}
 	}
 	return int64(end) + int64(len("\r\n\r\n")) + body, refusable

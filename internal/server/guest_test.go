@@ -48,6 +48,9 @@ func TestRequestLength(t *testing.T) {
 		{"POST /v6/pages HTTP/1.1\r\nContent-Length: +5\r\n\r\n", 0, false},
 		{"POST /v6/pages HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", 0, false},
 		{"POST /v6/pages HTTP/1.1\r\nno header\r\n\r\n", 0, false},
+		{"GET /v2/x HTTP/1.1\nContent-Length: 40\nX: HTTP/1.1\r\nHost: x\r\n\r\n", 0, false},
+		{"POST /v6/pages HTTP/1.1\r\nX: a\rContent-Length: 5\r\n\r\n", 0, false},
+		{"POST /v6/pages HTTP/1.1\r\nContent-Length:\u00a05\r\n\r\n", 0, false},
 	} {
 		length, refusable := server.RequestLength([]byte(c.text))
 		if length != int64(c.length) || refusable != c.refusable {
@@ -78,7 +81,8 @@ func TestOverloadIsAQueueThatStands(t *testing.T) {
 	at(3*server.Standing, 0, false)
 	later := 3*server.Standing + server.Wary
 	at(later, server.Late, false)
-	at(later+server.Standing, server.Late, true)
+	at(later+time.Hour, server.Late, false)
+	at(later+time.Hour+server.Standing, server.Late, true)
 }
 
 func TestWaitIsKnown(t *testing.T) {
@@ -188,6 +192,23 @@ func TestOverloadedServerRefusesBeforeItParses(t *testing.T) {
 		t.Errorf("the second of two at once: %s", body)
 	}
 	expect("overload, after two at once", "GET 0", get)
+}
+
+// In a crowd connections are not kept, which only net/http says.
+func TestCrowdedServerLeavesRefusalsToTheHandler(t *testing.T) {
+	t.Parallel()
+	r := runWith(t, echo, func(s *server.Server) {
+		refusing(s)
+		s.MaxConnections = 1
+	})
+	conn := r.dial(t)
+	in := bufio.NewReader(conn)
+	r.Overload(true)
+	for range 2 {
+		if _, body := exchange(t, conn, in, "GET /v6/pages HTTP/1.1\r\nHost: x\r\n\r\n"); body != "GET 0" {
+			t.Errorf("answered %s", body)
+		}
+	}
 }
 
 // Whatever is sent, in whatever parts, each request has one answer of its own.

@@ -33,9 +33,16 @@ const (
 	wary = time.Second
 )
 
-// refuses tells whether to refuse a request that was read from a connection.
-func (q *queue) refuses(conn syscall.RawConn) bool {
-	now := time.Now().UnixNano()
+// began is what times are counted from, whatever becomes of the clock; what is
+// 0 is long past.
+var began = time.Now().Add(-time.Hour)
+
+func sinceBegan() int64 { return int64(time.Since(began)) }
+
+// refuses tells whether to refuse a request that was read from a connection,
+// which was last refused one at some time.
+func (q *queue) refuses(conn syscall.RawConn, refused int64) bool {
+	now := sinceBegan()
 	next := q.next.Load()
 	if now < next && q.long.Load() {
 		q.count.Add(1)
@@ -47,7 +54,13 @@ func (q *queue) refuses(conn syscall.RawConn) bool {
 		runtime.Gosched()
 	}
 	if now >= next && q.next.CompareAndSwap(next, now+int64(lookEvery)) {
-		q.look(waited(conn), time.Now().UnixNano())
+		now = sinceBegan()
+		wait := waited(conn)
+		// What came before our last answer was sent in advance, to look late: it
+		// tells nothing. The kernel counts in steps of up to 10 ms.
+		if int64(wait) <= now-refused+int64(10*time.Millisecond) {
+			q.look(wait, now)
+		}
 	}
 	if !q.long.Load() {
 		return false
@@ -63,7 +76,9 @@ func (q *queue) look(wait time.Duration, now int64) {
 		q.long.Store(false)
 		return
 	}
-	q.last.Store(now)
+	if before := q.last.Swap(now); now-before > int64(standing) {
+		q.since.Store(now) // what was late long ago tells nothing about now
+	}
 	q.since.CompareAndSwap(0, now)
 	long := now-q.since.Load() >= int64(standing) || now-q.ended.Load() < int64(wary)
 	if long {

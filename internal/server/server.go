@@ -33,7 +33,9 @@ const (
 
 // Listen opens a port.
 func Listen(ctx context.Context, addr string) (net.Listener, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	var config net.ListenConfig
+	config.SetMultipathTCP(false) // of several paths, the kernel tells only how long the first was silent
+	l, err := config.Listen(ctx, "tcp", addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("can't listen on %s: the port is in use, choose another with --addr", addr)
@@ -146,7 +148,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Ha
 
 func (s *Server) serve(srv *http.Server, listener net.Listener) error {
 	s.door.Listener, s.door.max, s.door.refusal = listener, int64(s.MaxConnections), s.Refusal
-	s.door.idle = s.Deadlines.Idle
+	s.door.crowded, s.door.idle = s.Crowded, s.Deadlines.Idle
 	s.door.refusing = make(chan struct{}, maxRefusing)
 	if s.TLS == nil {
 		return srv.Serve(&s.door)

@@ -200,7 +200,7 @@ func (s *Service) pagesFrom(ctx context.Context, from source, who Caller, ask Re
 	list := PageList{Pure: true}
 	moment := s.changes.moment()
 	err := from.View(ctx, func(r cms.Reader) error {
-		f, err := s.formIn(ctx, r, who, q.SiteID)
+		f, err := s.formIn(ctx, r, who, q.SiteID, moment)
 		if err != nil {
 			return err
 		}

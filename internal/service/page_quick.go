@@ -18,6 +18,7 @@ type form struct {
 	site    cms.Site
 	locales cms.Locales
 	shape   int64
+	moment  int64 // before it was read
 }
 
 // forms remembers the forms of sites.
@@ -37,13 +38,22 @@ func (f *forms) find(siteID cms.ID, shape int64) (form, bool) {
 	return known, ok && known.shape == shape
 }
 
+// knownForm returns the form that a site has in a shape, if it is remembered.
+// After a failover that lost something, a shape may come a second time with
+// other content: whatever makes everything doubtful makes forms so, too.
+func (s *Service) knownForm(siteID cms.ID, shape int64) (form, bool) {
+	known, ok := s.forms.find(siteID, shape)
+	return known, ok && s.changes.unchanged(known.moment)
+}
+
 // form returns the form that a site has in a shape, unless it has another by
 // now.
 func (s *Service) form(ctx context.Context, from source, siteID cms.ID, shape int64) (form, bool) {
-	known, ok := s.forms.find(siteID, shape)
+	known, ok := s.knownForm(siteID, shape)
 	if ok {
 		return known, true
 	}
+	moment := s.changes.moment()
 	err := from.View(ctx, func(r cms.Reader) (err error) {
 		known, err = readForm(ctx, r, siteID)
 		return err
@@ -51,22 +61,24 @@ func (s *Service) form(ctx context.Context, from source, siteID cms.ID, shape in
 	if err != nil {
 		return known, false
 	}
+	known.moment = moment
 	s.forms.keep(known)
 	return known, known.shape == shape
 }
 
 // formIn is the form of a site that exists and that the caller may reach, as a
-// view has it.
-func (s *Service) formIn(ctx context.Context, r cms.Reader, who Caller, siteID cms.ID) (form, error) {
+// view has it that began after a moment.
+func (s *Service) formIn(ctx context.Context, r cms.Reader, who Caller, siteID cms.ID, moment int64) (form, error) {
 	shape, err := r.Shape(ctx, siteID)
 	if err != nil {
 		return form{}, err
 	}
-	known, ok := s.forms.find(siteID, shape)
+	known, ok := s.knownForm(siteID, shape)
 	if !ok {
 		if known, err = readForm(ctx, r, siteID); err != nil {
 			return known, err
 		}
+		known.moment = moment
 		s.forms.keep(known)
 	}
 	_, err = who.checkSite(known.site, nil)
@@ -84,7 +96,7 @@ func (s *Service) lockForm(ctx context.Context, tx cms.Tx, who Caller, siteID cm
 }
 
 func (s *Service) lockedForm(ctx context.Context, tx cms.Tx, who Caller, siteID cms.ID, shape int64) (form, error) {
-	known, ok := s.forms.find(siteID, shape)
+	known, ok := s.knownForm(siteID, shape)
 	if !ok {
 		var err error
 		// It is not kept: the transaction may be the one that changed it.
@@ -104,8 +116,9 @@ func (s *Service) lockPageForm(ctx context.Context, tx cms.Tx, who Caller, ref R
 		if err != nil {
 			return form{}, err
 		}
-		if known, err := s.lockedForm(ctx, tx, who, siteID, shape); err == nil {
-			return known, nil
+		known, err := s.lockedForm(ctx, tx, who, siteID, shape)
+		if code := cms.CodeOf(err); code != cms.CodeNotFound && code != cms.CodeForbidden {
+			return known, err
 		}
 	}
 	site, err := who.lockChildSite(ctx, tx, cms.KindPage, ref, pageExists(cms.Draft), lock)

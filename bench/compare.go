@@ -68,6 +68,11 @@ func (b *bench) compareOnce(ctx context.Context, round int, c *comparison) error
 			c.Rounds = c.Rounds.add(round, op.name, who.name(), f)
 			b.line("%-27s %-30s %11s  CPU %8s  db %8s  p50 %8s  p99 %8s", op.name, who.name(), rateText(f.Rate),
 				durationText(f.CPU), durationText(f.Database), durationText(f.P50), durationText(f.P99))
+			if g, ok := who.(*galley); ok && b.profiles {
+				if err := b.tellProfile(ctx, g, op, f); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil

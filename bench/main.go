@@ -1,7 +1,7 @@
 // Command bench measures Galley, a peer and the bare limit side by side, in one
 // run on one machine, and holds the ratios against the targets.
 //
-//	bench [--quick] [--rounds N] [--growth [--growth-max N]] [--force] [--report DIR]
+//	bench [--quick] [--rounds N] [--growth [--growth-max N]] [--profile] [--force] [--report DIR]
 //
 // It runs in the root of the repository and writes docs/benchmarks.md; see
 // 'make bench'.
@@ -22,6 +22,7 @@ import (
 type bench struct {
 	quick, force bool
 	growth       bool
+	profiles     bool
 	maxPages     int // of growth
 	rounds       int
 	lengths      lengths
@@ -42,6 +43,7 @@ func main() {
 	flag.BoolVar(&b.quick, "quick", false, "measure a few operations on SQLite alone, once, and keep nothing")
 	flag.BoolVar(&b.growth, "growth", false, "measure how costs grow with pages and locales, and nothing else")
 	flag.IntVar(&b.maxPages, "growth-max", maxGrownPages, fmt.Sprintf("the most pages to grow to, at least %d", basePages))
+	flag.BoolVar(&b.profiles, "profile", false, "also tell where Galley's time goes")
 	flag.BoolVar(&b.force, "force", false, "measure on a busy machine too, and keep nothing")
 	flag.IntVar(&b.rounds, "rounds", 3, "how often everything is measured; the median counts")
 	flag.StringVar(&b.galley, "galley", "bin/galley", "the program to measure")

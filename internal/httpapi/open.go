@@ -8,6 +8,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -70,15 +71,39 @@ func docsFile(name string) http.HandlerFunc {
 const readinessTimeout = 2 * time.Second
 
 func (a *API) readiness(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), readinessTimeout)
-	defer cancel()
-	if err := a.ready(ctx); err != nil {
+	if err := a.ready.look(context.WithoutCancel(r.Context())); err != nil {
 		a.log.Warn("not ready", "error", err.Error())
 		w.Header().Set("Retry-After", "1")
 		writeJSON(w, http.StatusServiceUnavailable, encode(Status{"not ready"}))
 		return
 	}
 	writeJSON(w, http.StatusOK, encode(Status{"ok"}))
+}
+
+// ready is what the server was like a moment ago. Anybody may ask, as often as
+// they like: the store is asked by one at a time, and seldom.
+type ready struct {
+	ask func(context.Context) error
+
+	mu  sync.Mutex
+	at  time.Time
+	err error
+}
+
+// readyFor is how long an answer is good for.
+const readyFor = 50 * time.Millisecond
+
+func (r *ready) look(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.at) < readyFor {
+		return r.err
+	}
+	ctx, cancel := context.WithTimeout(ctx, readinessTimeout)
+	defer cancel()
+	r.err = r.ask(ctx)
+	r.at = time.Now()
+	return r.err
 }
 
 // openPaths documents the addresses that need no key.

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -418,5 +419,33 @@ func TestConnectionsAreNotKeptInACrowd(t *testing.T) {
 		if resp := answer(t, conn); resp.StatusCode != 200 || resp.Close != crowded {
 			t.Errorf("crowded %v: %d, closed %v", crowded, resp.StatusCode, resp.Close)
 		}
+	}
+}
+
+// Strangers may ask for readiness as often as they like, and not for a look
+// into the store each time.
+func TestReadinessIsLookedAtSeldom(t *testing.T) {
+	var looks atomic.Int64
+	s, _ := onSQLite(t, func(o *httpapi.Options) {
+		o.Ready = func(context.Context) error {
+			looks.Add(1)
+			return nil
+		}
+	})
+	const asked = 500
+	start := time.Now()
+	var strangers sync.WaitGroup
+	for range 5 {
+		strangers.Go(func() {
+			for range asked / 5 {
+				if status, _, _, err := s.status("", "GET", "/readyz", ""); status != 200 {
+					t.Errorf("%d %v", status, err)
+				}
+			}
+		})
+	}
+	strangers.Wait()
+	if most := int64(time.Since(start)/(50*time.Millisecond)) + 1; looks.Load() > most {
+		t.Errorf("%d looks for %d requests, want at most %d", looks.Load(), asked, most)
 	}
 }

@@ -26,6 +26,7 @@ type Replica struct {
 	mu    sync.Mutex // held by who changes what follows
 	state ReplicaState
 	sight atomic.Pointer[sight] // nil: it is not used
+	lost  time.Time             // when it last failed a reader
 
 	last mark // known to the one who follows alone
 }
@@ -145,6 +146,9 @@ const (
 	lookPatience = time.Second
 	// maxBehind is MaxBehind, unless a test sets another.
 	maxBehind = 5 * time.Second
+	// lossRest is how long a replica that failed a reader is not used: what
+	// fails reads may let looks through.
+	lossRest = 3 * time.Second
 	// renewMark is how long a mark is good for: the store forgets old ones.
 	renewMark = time.Hour
 )
@@ -212,6 +216,9 @@ func (r *Replica) look(ctx context.Context, c *changes) {
 func (r *Replica) see(moment int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if time.Since(r.lost) < lossRest {
+		return
+	}
 	next := sight{moment: moment}
 	if now := r.sight.Load(); now != nil {
 		next.use, next.giveUp = now.use, now.giveUp
@@ -226,9 +233,7 @@ func (r *Replica) see(moment int64) {
 func (r *Replica) leave(state ReplicaState, why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now := r.sight.Swap(nil); now != nil {
-		now.giveUp()
-	}
+	r.drop()
 	r.enter(state, why)
 }
 
@@ -236,9 +241,7 @@ func (r *Replica) leave(state ReplicaState, why error) {
 func (r *Replica) rest() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now := r.sight.Swap(nil); now != nil {
-		now.giveUp()
-	}
+	r.drop()
 }
 
 // lose stops using a replica that failed a reader, unless somebody else has
@@ -249,9 +252,17 @@ func (r *Replica) lose(seen *sight, why error) {
 	if seen.use.Err() != nil {
 		return
 	}
-	r.sight.Store(nil)
-	seen.giveUp()
+	r.drop()
+	r.lost = time.Now()
 	r.enter(ReplicaAway, why)
+}
+
+// drop ends every read that still waits for the replica. The caller holds the
+// lock.
+func (r *Replica) drop() {
+	if now := r.sight.Swap(nil); now != nil {
+		now.giveUp()
+	}
 }
 
 // enter tells a new state, once.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -48,23 +49,147 @@ func TestOthersHearOfACommitWhoseAnswerWasLost(t *testing.T) {
 	heard.wait(t, "the other node is told", func() bool { return slices.Contains(heard.ids, changed) })
 }
 
+// TestOthersHearOfACommitThatIsDoneLater loses a connection before the commit
+// has reached the server. What the nodes were told at once they read the old
+// state after: they must be told again.
+func TestOthersHearOfACommitThatIsDoneLater(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	other := migrated(t, openPostgres(t, url))
+	wire := startWire(t, url)
+	node := openPostgres(t, wire.url)
+	there, here := watching(t, other), watching(t, node)
+	there.wait(t, "the other node hears", func() bool { return there.listens })
+	here.wait(t, "the node hears", func() bool { return here.listens })
+
+	changed, workspace := cms.NewID(), cms.Workspace{ID: cms.NewID(), Name: "W", CreatedAt: time.Now()}
+	arrive := make(chan struct{})
+	wire.holdCommit.Store(&arrive)
+	err := node.InTx(t.Context(), func(tx cms.Tx) error {
+		if err := tx.CreateWorkspace(t.Context(), workspace); err != nil {
+			return err
+		}
+		return tx.Announce(t.Context(), []cms.ID{changed})
+	})
+	if cms.CodeOf(err) != cms.CodeUnavailable {
+		t.Errorf("the connection was lost: %v", err)
+	}
+	awaitBeats(t, url)
+	for name, l := range map[string]*listener{"the other node": there, "the node": here} {
+		if n := l.times(changed); n != 1 {
+			t.Errorf("%s was told %d times of what may still happen", name, n)
+		}
+	}
+	if _, err := other.Workspace(t.Context(), workspace.ID); cms.CodeOf(err) != cms.CodeNotFound {
+		t.Errorf("the commit was not to be done yet: %v", err)
+	}
+	close(arrive)
+	there.wait(t, "the other node is told again", func() bool { return count(there.ids, changed) > 1 })
+	here.wait(t, "the node is told again", func() bool { return count(here.ids, changed) > 1 })
+	if _, err := other.Workspace(t.Context(), workspace.ID); err != nil {
+		t.Errorf("it was told again and is not done: %v", err)
+	}
+}
+
+// TestABusyNodeIsNotMissed lends all connections of a node's pool for longer
+// than a node may be silent.
+func TestABusyNodeIsNotMissed(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	other, node := migrated(t, openPostgres(t, url)), openPostgres(t, url)
+	there, here := watching(t, other), watching(t, node)
+	there.wait(t, "the other node hears", func() bool { return there.listens })
+	here.wait(t, "the node hears", func() bool { return here.listens })
+
+	pool := node.Pools()["main"]
+	for range pool.Stats().MaxOpenConnections {
+		conn, err := pool.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+	}
+	awaitBeats(t, url)
+	for name, l := range map[string]*listener{"the other node": there, "the node": here} {
+		if n := l.lostCount(); n != 0 {
+			t.Errorf("%s lost the thread %d times", name, n)
+		}
+	}
+}
+
+// awaitBeats waits until two nodes have given so many signs of life that one
+// which gives none is missed.
+func awaitBeats(t *testing.T, url string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	if _, err := conn.Exec(ctx, "listen galley"); err != nil {
+		t.Fatal(err)
+	}
+	const nodes, enough = 2, 10
+	beats := map[string]int{}
+	for alive := 0; alive < nodes; {
+		n, err := conn.WaitForNotification(ctx)
+		if err != nil {
+			t.Fatalf("signs of life: %v, %v", beats, err)
+		}
+		node, _, _ := strings.Cut(n.Payload, " ")
+		if beats[node]++; beats[node] == enough {
+			alive++
+		}
+	}
+}
+
 // listener is a watcher that remembers what it was told.
 type listener struct {
 	mu      sync.Mutex
 	listens bool
 	ids     []cms.ID
+	lost    int // times that anything may have changed
+}
+
+func (l *listener) times(id cms.ID) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return count(l.ids, id)
+}
+
+func (l *listener) lostCount() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lost
+}
+
+func count(ids []cms.ID, id cms.ID) (n int) {
+	for _, one := range ids {
+		if one == id {
+			n++
+		}
+	}
+	return n
 }
 
 func (l *listener) Changed(ids ...cms.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ids = append(l.ids, ids...)
+	if len(ids) == 0 {
+		l.lost++
+	}
 }
 
 func (l *listener) Deaf(deaf bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.listens = !deaf
+	if deaf {
+		l.lost++
+	}
 }
 
 func (l *listener) wait(t *testing.T, what string, holds func() bool) {
@@ -95,6 +220,9 @@ func watching(t *testing.T, store *sqlstore.Store) *listener {
 type wire struct {
 	url       string
 	cutCommit atomic.Bool // the next commit is done, and its answer lost
+	// holdCommit has the next commit reach the server when the channel is
+	// closed, and its connection lost before.
+	holdCommit atomic.Pointer[chan struct{}]
 }
 
 func startWire(t *testing.T, url string) *wire {
@@ -142,8 +270,15 @@ func (w *wire) join(client, server net.Conn) {
 		}
 	}
 	go pass(server, client, func(said []byte) bool {
-		if said[0] == 'Q' && bytes.HasSuffix(said, []byte("commit\x00")) && w.cutCommit.CompareAndSwap(true, false) {
+		if said[0] != 'Q' || !bytes.HasSuffix(said, []byte("commit\x00")) {
+			return true
+		}
+		if w.cutCommit.CompareAndSwap(true, false) {
 			cut.Store(true)
+		}
+		if arrive := w.holdCommit.Swap(nil); arrive != nil {
+			_ = client.Close()
+			<-*arrive
 		}
 		return true
 	})

@@ -259,6 +259,20 @@ func TestPostgresConnectionThatIsCut(t *testing.T) {
 	}
 }
 
+func TestPostgresStatementThatTakesTooLong(t *testing.T) {
+	s := postgresForTest(t)
+	err := s.InTx(t.Context(), func(tx cms.Tx) error {
+		q := tx.(queries)
+		if err := q.run(t.Context(), `set local statement_timeout = '10ms'`); err != nil {
+			return err
+		}
+		return q.run(t.Context(), `select pg_sleep(60)`)
+	})
+	if cms.CodeOf(err) != cms.CodeUnavailable {
+		t.Errorf("got %v, want unavailable", err)
+	}
+}
+
 func TestPostgresURLThatCanNotBeRead(t *testing.T) {
 	for _, url := range []string{"postgres://u:s3cret@host:port/db", "postgres://u:s3cret@[::1/db", "postgres://u:s3cret@h/db?sslmode=maybe"} {
 		_, err := OpenPostgres(url, nil)

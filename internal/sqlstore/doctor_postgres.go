@@ -73,8 +73,8 @@ func (s server) judgeDurability() Finding {
 	return fine(check, "fsync, full_page_writes and synchronous_commit are on") // or waits for even more
 }
 
-// A node has a pool of connections, and one to listen on.
-const nodeConns = maxPostgresConns + 1
+// A node has a pool of connections, one to tell others on and one to listen on.
+const nodeConns = maxPostgresConns + 2
 
 func (s server) judgeConnections() Finding {
 	const check = "connections"

@@ -63,7 +63,7 @@ func amongArray(column string, values []any) (condition string, args []any) {
 var arrayQuotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
 // maxPostgresConns is the pool's size; a server's default allows 100 in all,
-// so three nodes fit.
+// so three nodes fit, each with two more to tell and to listen.
 const maxPostgresConns = 24
 
 // OpenPostgres opens a database by its URL. It does not connect yet.
@@ -82,7 +82,9 @@ func OpenPostgres(url string, observe Observe) (*Store, error) {
 	db.SetMaxOpenConns(maxPostgresConns)
 	db.SetMaxIdleConns(maxPostgresConns)
 	s := newStore(postgresDialect, db, db, observe)
-	s.announcer = &announcer{db: db, node: cms.NewID().String()}
+	voice := stdlib.OpenDB(*pooled)
+	voice.SetMaxOpenConns(1)
+	s.announcer = &announcer{db: voice, node: cms.NewID().String(), tell: s.watchers.tell}
 	s.watch = watchPostgres(config, s.announcer)
 	return s, nil
 }
@@ -127,9 +129,9 @@ func classifyPostgres(err error) failure {
 }
 
 // unavailableCodes are the classes and codes of a server that can't serve now:
-// connection trouble, too few resources, shutting down, read-only after a
-// failover.
-var unavailableCodes = []string{"08", "53", "57P", "25006"}
+// connection trouble, too few resources, shutting down, a statement that took
+// longer than the operator allows, read-only after a failover.
+var unavailableCodes = []string{"08", "53", "57P", "57014", "25006"}
 
 // lockNotAvailable says that a lock was waited for longer than was allowed.
 const lockNotAvailable = "55P03"

@@ -18,16 +18,17 @@ import (
 //
 // How far it is, a mark in the data tells, and not a position in the log: after
 // a failover, positions of a standby that followed the old primary mean nothing
-// to the new one. Only this node writes its mark, and each is later than the
-// one before. It is kept like an answer that this node gave itself: no table is
-// needed, and marks of nodes that are gone are forgotten with old answers.
+// to the new one. Only this node writes its mark, and each is one more than the
+// one before; at 50 a second the numbers last for a year. It is kept like an
+// answer that this node gave itself, with the number for its status: no table
+// is needed, and marks of nodes that are gone are forgotten with old answers.
 type Replica struct {
 	queries // on the pool of reads
 	store   *Store
 	reads   *sql.DB
 	looks   *sql.DB // looks must get through where reads may not
 	node    cms.ID
-	marked  time.Time    // only for the one who marks
+	marked  int64        // only for the one who marks
 	has     atomic.Int64 // the last mark that the standby was seen to have
 }
 
@@ -77,20 +78,22 @@ func (r *Replica) View(ctx context.Context, read func(cms.Reader) error) error {
 	return read(queries{conn: tx, dialect: r.dialect})
 }
 
-// Mark commits a new mark in the store.
+// renewMark is how old a mark's time may be. There is an index on it: each new
+// time leaves a dead entry, which a standby has to pass by until it is cleared.
+const renewMark = time.Hour
+
+// Mark commits a new mark in the store. One that was given up may arrive after
+// the next, which it must not take back.
 func (r *Replica) Mark(ctx context.Context) error {
-	next := time.Now().Truncate(time.Microsecond)
-	if !next.After(r.marked) { // the clock was set back
-		next = r.marked.Add(time.Microsecond)
-	}
-	r.marked = next
+	r.marked++
 	return queries{conn: r.store.write, dialect: r.dialect}.run(ctx, `insert into kept_answer
 		(credential_id, request_key, request_hash, status, location, body, sealed, created_at)
-		values (`+marks(8)+`) on conflict (credential_id, request_key) do update set created_at = excluded.created_at`,
-		r.node, markKey, []byte{}, 0, "", []byte{}, false, next)
+		values (`+marks(8)+`) on conflict (credential_id, request_key) do update set status = greatest(kept_answer.status, excluded.status),
+		created_at = case when kept_answer.created_at < excluded.created_at - ? then excluded.created_at else kept_answer.created_at end`,
+		r.node, markKey, []byte{}, r.marked, "", []byte{}, false, time.Now(), renewMark.Microseconds())
 }
 
-const findMark = `select created_at from kept_answer where credential_id = $1 and request_key = $2`
+const findMark = `select status from kept_answer where credential_id = $1 and request_key = $2`
 
 // Marked tells whether the standby has the last mark.
 func (r *Replica) Marked(ctx context.Context) (bool, error) {
@@ -102,7 +105,7 @@ func (r *Replica) Marked(ctx context.Context) (bool, error) {
 		return false, r.fail(ctx, err)
 	case !follows:
 		return false, cms.ErrNoReplica
-	case !mark.Valid || mark.Int64 < r.marked.UnixMicro():
+	case !mark.Valid || mark.Int64 < r.marked:
 		return false, nil
 	}
 	r.has.Store(mark.Int64)

@@ -190,7 +190,8 @@ func sitesOf(t *testing.T, query string, args []any) map[any]bool {
 	return sites
 }
 
-// The engines share one text, so one of them is enough.
+// The engines share one text, but for how lists are passed, so one of them is
+// enough.
 func TestNoStatementCrossesSitesWithoutNeed(t *testing.T) {
 	s := postgresForTest(t)
 	_, led := indexesOf(t, s, "postgres")

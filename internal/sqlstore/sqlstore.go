@@ -68,8 +68,8 @@ func (s *Store) Pools() map[string]*sql.DB {
 
 // Close gives up every connection.
 func (s *Store) Close() error {
-	if s.read == s.write {
-		return s.write.Close()
+	if s.announcer != nil {
+		return errors.Join(s.announcer.db.Close(), s.write.Close())
 	}
 	s.closeSessions()
 	return errors.Join(s.read.Close(), s.write.Close())
@@ -107,6 +107,9 @@ func (s *Store) InTx(ctx context.Context, write func(cms.Tx) error) error {
 			s.watchers.tell(announced.ids)
 			if s.announcer != nil {
 				s.announcer.add(announced.ids)
+				if err != nil {
+					s.announcer.doubt(announced.ids)
+				}
 			}
 		}
 		if again := (*retryError)(nil); !errors.As(err, &again) {

@@ -130,11 +130,22 @@ const (
 
 // announcer tells other nodes what this one changed.
 type announcer struct {
+	// db is one connection that nobody else waits for: a node that is busy
+	// must not be missed for it.
 	db      *sql.DB
 	node    string
-	healthy atomic.Bool // announcements get out
+	tell    func([]cms.ID) // those who watch here
+	healthy atomic.Bool    // announcements get out
 	mu      sync.Mutex
 	pending []cms.ID
+	doubts  []doubt
+}
+
+// doubt is about a commit whose answer was lost. It may take effect after it
+// was told of: the server still works at it, or waits for a standby.
+type doubt struct {
+	ids    []cms.ID
+	before int64 // a transaction that began later; 0: none is known yet
 }
 
 func (a *announcer) add(ids []cms.ID) {
@@ -144,6 +155,47 @@ func (a *announcer) add(ids []cms.ID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.pending = append(a.pending, ids...)
+}
+
+// doubt has these told of once more when the commit is sure to have ended.
+func (a *announcer) doubt(ids []cms.ID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.doubts = append(a.doubts, doubt{ids: ids})
+}
+
+// settle tells of the doubtful commits that have ended: all transactions have
+// that are older than the oldest that runs.
+func (a *announcer) settle(ctx context.Context) {
+	a.mu.Lock()
+	doubts := a.doubts
+	a.doubts = nil
+	a.mu.Unlock()
+	if len(doubts) == 0 {
+		return
+	}
+	var oldest, next int64
+	err := a.db.QueryRowContext(ctx, `select pg_snapshot_xmin(pg_current_snapshot())::text::bigint, pg_current_xact_id()::text::bigint`).Scan(&oldest, &next)
+	var ended []cms.ID
+	var open []doubt
+	for _, d := range doubts {
+		switch {
+		case err != nil: // asked again
+		case d.before == 0:
+			d.before = next
+		case d.before <= oldest:
+			ended = append(ended, d.ids...)
+			continue
+		}
+		open = append(open, d)
+	}
+	a.mu.Lock()
+	a.doubts = append(a.doubts, open...)
+	a.mu.Unlock()
+	if len(ended) > 0 {
+		a.tell(ended)
+		a.add(ended)
+	}
 }
 
 // message is what a notification says: who it is from, and what changed.
@@ -180,7 +232,7 @@ func (a *announcer) send(ctx context.Context) error {
 func (a *announcer) run(ctx context.Context) {
 	ticker := time.NewTicker(sendEvery)
 	defer ticker.Stop()
-	var last time.Time
+	var last, settled time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -202,13 +254,17 @@ func (a *announcer) run(ctx context.Context) {
 		}
 		sending, cancel := context.WithTimeout(ctx, silence)
 		_ = a.send(sending) // tried again
-		cancel()
 		last = time.Now()
+		if last.Sub(settled) >= beatEvery {
+			a.settle(sending)
+			settled = last
+		}
+		cancel()
 	}
 }
 
 // watchPostgres listens on a connection of its own, and takes itself for deaf
-// until it hears its own node.
+// until it hears its own node and knows the others.
 func watchPostgres(config *pgx.ConnConfig, a *announcer) func(context.Context, cms.Watcher) {
 	return func(ctx context.Context, w cms.Watcher) {
 		defer w.Deaf(true)
@@ -237,7 +293,7 @@ func listen(ctx context.Context, config *pgx.ConnConfig, node string, w cms.Watc
 	if _, err := conn.Exec(connecting, `listen `+channel); err != nil {
 		return err
 	}
-	ears := ears{node: node, watcher: w, heard: map[string]time.Time{}}
+	ears := ears{node: node, watcher: w, since: time.Now(), heard: map[string]time.Time{}}
 	for {
 		waiting, cancel := context.WithTimeout(ctx, beatEvery)
 		n, err := conn.WaitForNotification(waiting)
@@ -246,7 +302,7 @@ func listen(ctx context.Context, config *pgx.ConnConfig, node string, w cms.Watc
 			return err
 		}
 		if err == nil {
-			ears.hear(n.Payload)
+			ears.hear(n.Payload, time.Now())
 		}
 		ears.miss(time.Now())
 	}
@@ -256,19 +312,22 @@ func listen(ctx context.Context, config *pgx.ConnConfig, node string, w cms.Watc
 type ears struct {
 	node    string
 	watcher cms.Watcher
+	since   time.Time            // it has been listening
 	heard   map[string]time.Time // when each node was last heard of
 	open    bool
 }
 
-func (e *ears) hear(message string) {
+func (e *ears) hear(message string, now time.Time) {
 	node, rest, _ := strings.Cut(message, " ")
 	if rest == goodbye {
 		delete(e.heard, node)
 		return
 	}
-	e.heard[node] = time.Now()
+	e.heard[node] = now
 	if node == e.node {
-		if !e.open {
+		// Who is there has been heard of after this time. One that fell silent
+		// before would not be missed, and it may have taken news with it.
+		if !e.open && now.Sub(e.since) >= silence {
 			e.open = true
 			e.watcher.Deaf(false)
 		}

@@ -1,0 +1,59 @@
+package sqlstore
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"galley/internal/cms"
+)
+
+// told is a watcher that remembers what it was told, in order.
+type told []string
+
+func (w *told) Changed(ids ...cms.ID) {
+	if len(ids) == 0 {
+		*w = append(*w, "everything")
+		return
+	}
+	*w = append(*w, "something")
+}
+
+func (w *told) Deaf(deaf bool) {
+	if deaf {
+		*w = append(*w, "deaf")
+		return
+	}
+	*w = append(*w, "hears")
+}
+
+// TestEarsWaitForWhoMayBeSilent begins to listen beside a node that has just
+// given its last sign of life. It is never heard of, and so never missed: what
+// it committed until it would have been must count as unheard.
+func TestEarsWaitForWhoMayBeSilent(t *testing.T) {
+	start, another := time.Now(), cms.NewID().String()
+	w := &told{}
+	e := ears{node: "me", watcher: w, since: start, heard: map[string]time.Time{}}
+	at := func(after time.Duration, messages ...string) {
+		for _, m := range messages {
+			e.hear(m, start.Add(after))
+		}
+		e.miss(start.Add(after))
+	}
+	at(0, "me", "other")
+	at(silence-1, "me", "other", "other "+another)
+	if want := (told{"something"}); !slices.Equal(*w, want) {
+		t.Errorf("too early: told %v, want %v", *w, want)
+	}
+	at(silence, "me")
+	at(2*silence-2, "me")
+	at(2*silence-1, "me")
+	if want := (told{"something", "hears", "everything"}); !slices.Equal(*w, want) {
+		t.Errorf("who fell silent since is missed: told %v, want %v", *w, want)
+	}
+	at(3*silence, "other")
+	at(3*silence+1, "me")
+	if want := (told{"something", "hears", "everything", "deaf", "hears"}); !slices.Equal(*w, want) {
+		t.Errorf("its own word was away: told %v, want %v", *w, want)
+	}
+}

@@ -87,7 +87,8 @@ func level(t *trial) error {
 	t.got("requests", back.sent())
 	t.got("created", back.created)
 	t.got("p99Ms", ms(p99(back.took)))
-	t.want(back.good == back.sent(), "%d of %d requests failed: %s", back.sent()-back.good, back.sent(), back.first)
+	t.got("refused", back.refused)
+	t.want(back.wrong+back.broken == 0, "%d of %d requests failed: %s", back.wrong+back.broken, back.sent(), back.first)
 	for _, g := range gauges {
 		g.judge(t)
 	}

@@ -22,7 +22,7 @@ func TestLimitOfMemory(t *testing.T) {
 		{"many idle connections", 200, 160, 0.02, 200},
 		{"many busy connections", 200, 160, 0.3, 264},
 		{"still busy", 264, 160, 0.3, 320},
-		{"busy enough", 264, 160, 0.2, 264},
+		{"busy enough", 264, 160, 0.07, 264},
 		{"idle again", 320, 160, 0.01, 304},
 		{"large and idle", 1872, 1000, 0.01, 1872},
 		{"large and busy", 1872, 1000, 0.3, 1936},

@@ -76,3 +76,39 @@ func TestPartitionsOfAStoreInUse(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A page that is asked for by its id alone is looked for in the part of its
+// site, once that is known.
+func TestAPageByItsIDIsReadFromOnePartition(t *testing.T) {
+	s := partitionedForTest(t)
+	page := seedPage(seedSite(t, s).ID, "/here")
+	do(t, s.InTx(t.Context(), func(tx cms.Tx) error { return tx.CreatePages(t.Context(), page) }))
+	tx, err := s.write.BeginTx(t.Context(), nil)
+	do(t, err)
+	defer func() { _ = tx.Rollback() }()
+	// A table of one row would be read whole.
+	_, err = tx.ExecContext(t.Context(), `set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off`)
+	do(t, err)
+	r := recorder{tx, map[string]statement{}}
+	q := queries{conn: r, dialect: s.dialect}
+	if _, err := q.FindPage(t.Context(), cms.Draft, page.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, sent := range r.sent {
+		plan, err := all(t.Context(), queries{conn: tx, dialect: s.dialect}, func(r row) (line string, err error) { return line, r.Scan(&line) },
+			`explain (analyze, costs off, timing off) `+sent.query, sent.args...)
+		do(t, err)
+		var parts, read int
+		for _, line := range plan {
+			if strings.Contains(line, " on page_") {
+				parts++
+				if !strings.Contains(line, "never executed") {
+					read++
+				}
+			}
+		}
+		if parts != 2 || read != 1 {
+			t.Errorf("of %d partitions %d were read:\n%s", parts, read, strings.Join(plan, "\n"))
+		}
+	}
+}

@@ -191,30 +191,45 @@ func (c *serveCommand) handler(svc *service.Service, store *sqlstore.Store, buck
 	})
 }
 
+// oneNode is a job that one of several nodes does each time.
+func oneNode(svc *service.Service, job server.Job) server.Job {
+	run := job.Run
+	job.Run = func(ctx context.Context) error {
+		// Nodes' clocks and beats differ: whoever comes well before the next
+		// time comes for this one.
+		mine, err := svc.TakeTurn(ctx, job.Name, job.Every/2)
+		if err != nil || !mine {
+			return err
+		}
+		return run(ctx)
+	}
+	return job
+}
+
 func (c *serveCommand) jobs(svc *service.Service, registry *prometheus.Registry, log *slog.Logger) []server.Job {
 	return []server.Job{
 		{Name: "publish what is due", Every: time.Second, Run: publishDue(svc, registry, log)},
 		{Name: "save when apps were used", Every: time.Minute, Run: svc.SaveUsage, AtStop: true},
-		{Name: "forget kept answers", Every: 10 * time.Minute, Run: svc.ForgetAnswers},
-		{Name: "purge deleted sites", Every: time.Hour, Run: func(ctx context.Context) error {
+		oneNode(svc, server.Job{Name: "forget kept answers", Every: 10 * time.Minute, Run: svc.ForgetAnswers}),
+		oneNode(svc, server.Job{Name: "purge deleted sites", Every: time.Hour, Run: func(ctx context.Context) error {
 			n, err := svc.PurgeSites(ctx, c.SiteRetention)
 			if n > 0 {
 				log.Info("purged deleted sites", "sites", n)
 			}
 			return err
-		}},
-		{Name: "purge past publishes", Every: time.Hour, Run: func(ctx context.Context) error {
+		}}),
+		oneNode(svc, server.Job{Name: "purge past publishes", Every: time.Hour, Run: func(ctx context.Context) error {
 			if c.History == 0 {
 				return nil
 			}
 			return svc.PurgeHistory(ctx, c.History)
-		}},
-		{Name: "purge the audit trail", Every: time.Hour, Run: func(ctx context.Context) error {
+		}}),
+		oneNode(svc, server.Job{Name: "purge the audit trail", Every: time.Hour, Run: func(ctx context.Context) error {
 			if c.Audit == 0 {
 				return nil
 			}
 			return svc.PurgeAudit(ctx, c.Audit)
-		}},
+		}}),
 	}
 }
 

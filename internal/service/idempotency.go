@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"sync"
+	"time"
 
 	"galley/internal/cms"
 )
@@ -76,6 +77,26 @@ func (s *Service) Do(ctx context.Context, who Caller, once Once, run func(contex
 // ForgetAnswers drops the answers that are no longer repeated.
 func (s *Service) ForgetAnswers(ctx context.Context) error {
 	return s.write(ctx, func(tx cms.Tx) error { return tx.ForgetAnswers(ctx, s.now().Add(-cms.KeptFor)) })
+}
+
+// TakeTurn tells whether it is this node's turn to do a job that one node does
+// for all: nobody has had it for some time. A turn is kept like an answer, and a
+// node that dies in its turn is followed by another in the next.
+func (s *Service) TakeTurn(ctx context.Context, job string, since time.Duration) (mine bool, err error) {
+	err = s.write(ctx, func(tx cms.Tx) error {
+		mine = false
+		free, err := tx.LockRequest(ctx, cms.NoID, job)
+		if err != nil || !free {
+			return err
+		}
+		now := s.now()
+		if _, err := tx.KeptAnswer(ctx, cms.NoID, job, now.Add(-since)); cms.CodeOf(err) != cms.CodeNotFound {
+			return err
+		}
+		mine = true
+		return tx.KeepAnswer(ctx, cms.KeptAnswer{Credential: cms.NoID, Key: job, Body: []byte{}, At: now})
+	})
+	return mine && err == nil, err
 }
 
 type txKey struct{}

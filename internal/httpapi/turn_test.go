@@ -1,0 +1,50 @@
+package httpapi_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"galley/internal/httpapi"
+	"galley/internal/service"
+)
+
+func TestOneNodeTakesEachTurn(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		var clock atomic.Int64
+		now := func() time.Time { return time.Unix(1_800_000_000+clock.Load(), 0) }
+		nodes := []*service.Service{
+			service.New(s.store, now, httpapi.Depict), service.New(s.store, now, httpapi.Depict), service.New(s.store, now, httpapi.Depict),
+		}
+		for turn := range 3 {
+			var taken atomic.Int64
+			var all sync.WaitGroup
+			for range 4 {
+				for _, node := range nodes {
+					all.Go(func() {
+						mine, err := node.TakeTurn(t.Context(), "a job", 30*time.Second)
+						if err != nil {
+							t.Error(err)
+						}
+						if mine {
+							taken.Add(1)
+						}
+					})
+				}
+			}
+			all.Wait()
+			if taken.Load() != 1 {
+				t.Errorf("turn %d was taken %d times", turn, taken.Load())
+			}
+			clock.Add(29) // too early for the next one
+			if mine, err := nodes[1].TakeTurn(t.Context(), "a job", 30*time.Second); mine || err != nil {
+				t.Errorf("turn %d was taken once more: %v", turn, err)
+			}
+			if mine, err := nodes[2].TakeTurn(t.Context(), "another job", 10*time.Second); !mine || err != nil {
+				t.Errorf("another job's turn: %v, %v", mine, err)
+			}
+			clock.Add(2)
+		}
+	})
+}

@@ -54,7 +54,7 @@ type API struct {
 	gate     *gate
 	backlog  *backlog
 	crowded  func() bool
-	ready    ready
+	ready    *ready
 	table    []*endpoint
 	router   router
 	open     map[string]http.HandlerFunc // addresses that need no key
@@ -64,7 +64,7 @@ type API struct {
 // New makes the handler.
 func New(o Options) *API {
 	a := &API{
-		svc: o.Service, log: o.Log, metrics: newMetrics(o.Registry), limits: o.Limits, ready: ready{ask: o.Ready},
+		svc: o.Service, log: o.Log, metrics: newMetrics(o.Registry), limits: o.Limits, ready: &ready{ask: o.Ready},
 		proxies: o.TrustedProxies, origins: o.Origins, crowded: o.Crowded,
 		gate: newGate(cmp.Or(o.MaxInFlight, defaultInFlight), o.Registry), backlog: newBacklog(o.Registry),
 	}

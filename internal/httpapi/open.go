@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -80,29 +81,31 @@ func (a *API) readiness(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, encode(Status{"ok"}))
 }
 
-// ready is what the server was like a moment ago. Anybody may ask, as often as
-// they like: the store is asked by one at a time, and seldom.
+// ready tells whether the server can take requests. Anybody may ask, as often as
+// they like: one look into the store goes on at a time, and those who come
+// meanwhile share the next.
 type ready struct {
 	ask func(context.Context) error
 
-	mu  sync.Mutex
-	at  time.Time
-	err error
+	began atomic.Int64 // looks so far
+
+	mu    sync.Mutex
+	ended int64 // the last look that has
+	err   error // what it found
 }
 
-// readyFor is how long an answer is good for.
-const readyFor = 50 * time.Millisecond
-
 func (r *ready) look(ctx context.Context) error {
+	came := r.began.Load()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if time.Since(r.at) < readyFor {
+	if r.ended > came { // one that began since
 		return r.err
 	}
 	ctx, cancel := context.WithTimeout(ctx, readinessTimeout)
 	defer cancel()
+	this := r.began.Add(1)
 	r.err = r.ask(ctx)
-	r.at = time.Now()
+	r.ended = this
 	return r.err
 }
 

@@ -61,18 +61,7 @@ func metric(name string, unit float64) func(string, *server) (float64, error) {
 }
 
 func level(t *trial) error {
-	mine, theirs := splitCores()
-	restore, err := pin(t, mine)
-	if err != nil {
-		return err
-	}
-	defer restore()
-	s, err := t.serveBy([]string{"taskset", "-c", theirs.String()}, "server",
-		"--addr", "127.0.0.1:0", "--data", t.folder("data"), "--app-rate", "off", "--log-level", "warn")
-	if err != nil {
-		return err
-	}
-	l, err := newLoad(s.addr, t.key)
+	s, l, theirs, err := loadedServer(t)
 	if err != nil {
 		return err
 	}

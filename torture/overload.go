@@ -29,20 +29,7 @@ const (
 )
 
 func overload(t *trial) error {
-	// Capacity means something only where the flood does not take the server's
-	// processor away: each gets a half of the cores.
-	mine, theirs := splitCores()
-	restore, err := pin(t, mine)
-	if err != nil {
-		return err
-	}
-	defer restore()
-	s, err := t.serveBy([]string{"taskset", "-c", theirs.String()}, "server",
-		"--addr", "127.0.0.1:0", "--data", t.folder("data"), "--app-rate", "off", "--log-level", "warn")
-	if err != nil {
-		return err
-	}
-	l, err := newLoad(s.addr, t.key)
+	s, l, theirs, err := loadedServer(t)
 	if err != nil {
 		return err
 	}
@@ -60,6 +47,25 @@ func overload(t *trial) error {
 	t.got("peakMB", math.Round(peak))
 	t.want(s.running(), "the server ended")
 	return nil
+}
+
+// loadedServer starts a server and a load on a half of the cores each, until the
+// run ends: capacity means something only where the load does not take the
+// server's processor away.
+func loadedServer(t *trial) (s *server, l *load, theirs cores, err error) {
+	mine, theirs := splitCores()
+	restore, err := pin(t, mine)
+	if err != nil {
+		return nil, nil, theirs, err
+	}
+	t.atEnd(restore)
+	s, err = t.serveBy([]string{"taskset", "-c", theirs.String()}, "server",
+		"--addr", "127.0.0.1:0", "--data", t.folder("data"), "--app-rate", "off", "--log-level", "warn")
+	if err != nil {
+		return nil, nil, theirs, err
+	}
+	l, err = newLoad(s.addr, t.key)
+	return s, l, theirs, err
 }
 
 // overloaded is what is seen of a server in some rounds. A machine's speed

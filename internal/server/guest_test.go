@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -83,40 +82,6 @@ func TestOverloadIsAQueueThatStands(t *testing.T) {
 	at(later, server.Late, false)
 	at(later+time.Hour, server.Late, false)
 	at(later+time.Hour+server.Standing, server.Late, true)
-}
-
-func TestWaitIsKnown(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux tells")
-	}
-	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	client, err := net.Dial("tcp", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = client.Close() }()
-	conn, err := listener.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	raw, err := conn.(*net.TCPConn).SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(client, "x"); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the wait is long", func() bool { return server.Waited(raw) >= server.Late })
-	eventually(t, "a byte begins it anew", func() bool {
-		_, err := io.WriteString(client, "x")
-		return err == nil && server.Waited(raw) < server.Late
-	})
 }
 
 // echo answers with the method and the length of the body.

@@ -61,6 +61,13 @@ func (b *bench) compareOnce(ctx context.Context, round int, c *comparison) error
 				continue
 			}
 			b.status("round %d of %d: %s, %s", round+1, b.rounds, op.name, who.name())
+			g, isGalley := who.(*galley)
+			if isGalley && op.isRead() {
+				// It keeps answers, and has room for those of one operation.
+				if err := errors.Join(g.stop(), g.start(ctx)); err != nil {
+					return err
+				}
+			}
 			f, err := b.measure(ctx, subjectOf(who, op))
 			if err != nil {
 				return err
@@ -68,7 +75,7 @@ func (b *bench) compareOnce(ctx context.Context, round int, c *comparison) error
 			c.Rounds = c.Rounds.add(round, op.name, who.name(), f)
 			b.line("%-27s %-30s %11s  CPU %8s  db %8s  p50 %8s  p99 %8s", op.name, who.name(), rateText(f.Rate),
 				durationText(f.CPU), durationText(f.Database), durationText(f.P50), durationText(f.P99))
-			if g, ok := who.(*galley); ok && b.profiles {
+			if isGalley && b.profiles {
 				if err := b.tellProfile(ctx, g, op, f); err != nil {
 					return err
 				}

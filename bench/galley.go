@@ -217,13 +217,15 @@ func (g *galley) builder(op operation) builder {
 	}
 	switch op.action {
 	case getByID:
+		pick := eachOnce(len(c.pageIDs))
 		return func(dst []byte, r *rand.Rand) ([]byte, string) {
-			id := c.pageIDs[r.IntN(len(c.pageIDs))]
+			id := c.pageIDs[pick(r)]
 			return request(dst, "GET", "/v6/pages/"+id+"?"+strings.TrimPrefix(options, "&"), headers, ""), id
 		}
 	case getByPathname:
+		pick := eachOnce(len(c.pages))
 		return func(dst []byte, r *rand.Rand) ([]byte, string) {
-			p := &c.pages[r.IntN(len(c.pages))]
+			p := &c.pages[pick(r)]
 			pathname := p.pathname
 			if op.localized {
 				pathname = p.pathnameIn(locale)
@@ -265,6 +267,19 @@ func (g *galley) builder(op operation) builder {
 			body.WriteString("]}")
 			return request(dst, "POST", "/v6/pages/batch", headers, body.String()), ""
 		}
+	}
+}
+
+// eachOnce picks one of n: each in turn, as somebody has asked for every page
+// of a site in service, and any from then on.
+func eachOnce(n int) func(*rand.Rand) int {
+	next := 0
+	return func(r *rand.Rand) int {
+		if next == n {
+			return r.IntN(n)
+		}
+		next++
+		return next - 1
 	}
 }
 

@@ -37,23 +37,21 @@ type lengths struct{ warm, measured time.Duration }
 type subject struct {
 	name              string
 	service, database []int
-	items             int  // that one request is about
-	remembers         bool // it keeps what it was asked for before
+	items             int // that one request is about
+	different         int // requests until every one was sent once, if it keeps the answers; or 0
 	driver            func() (driver, error)
 }
 
 func subjectOf(c contestant, op operation) subject {
-	_, isGalley := c.(*galley)
-	return subject{
+	s := subject{
 		name: c.name() + ", " + op.name, service: c.service(), database: c.database(), items: op.items(),
-		remembers: isGalley && op.isRead() && c.name() != uncached,
-		driver:    func() (driver, error) { return c.driver(op) },
+		driver: func() (driver, error) { return c.driver(op) },
 	}
+	if g, ok := c.(*galley); ok && op.isGet() {
+		s.different = len(g.loaded.pages)
+	}
+	return s
 }
-
-// fillFactor is how much longer those warm up who keep answers: long enough for
-// most pages to have been asked for, as they have been in service.
-const fillFactor = 12
 
 // measure loads a subject and tells what that took.
 func (b *bench) measure(ctx context.Context, s subject) (f figure, err error) {
@@ -71,14 +69,12 @@ func (b *bench) try(ctx context.Context, s subject) (f figure, during span, err 
 		return f, during, err
 	}
 	defer d.close()
-	warm := b.lengths.warm
-	if s.remembers {
-		warm *= fillFactor
-	}
-	if _, err := d.run(ctx, warm); err != nil {
-		return f, during, err
-	}
 	var took []time.Duration
+	for sent := 0; sent == 0 || sent < s.different; sent += len(took) {
+		if took, err = d.run(ctx, b.lengths.warm); err != nil {
+			return f, during, err
+		}
+	}
 	during, err = spanOf(func() error {
 		took, err = d.run(ctx, b.lengths.measured)
 		return err

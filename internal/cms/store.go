@@ -194,9 +194,10 @@ type Tx interface {
 	TouchApp(ctx context.Context, workspaceID, id ID, at time.Time) error
 
 	// LockShape is Shape, with the site locked; LockShapeOf is the same for the
-	// site that a locale, page or route belongs to.
-	LockShape(ctx context.Context, siteID ID, lock Lock) (int64, error)
-	LockShapeOf(ctx context.Context, kind Kind, id ID, lock Lock) (siteID ID, shape int64, err error)
+	// site that a locale, page or route belongs to. Sites of other workspaces
+	// are not found: strangers must not wait for them.
+	LockShape(ctx context.Context, workspaceID, siteID ID, lock Lock) (int64, error)
+	LockShapeOf(ctx context.Context, workspaceID ID, kind Kind, id ID, lock Lock) (siteID ID, shape int64, err error)
 	// LockSite is Site, locked.
 	LockSite(ctx context.Context, id ID, lock Lock) (Site, error)
 	// CreateSite stores a site with its key. Its default locale is created
@@ -283,6 +284,9 @@ type Tx interface {
 	// TakePathnames takes claims, ErrPathnameTaken if any of them is held in
 	// the same version and locale.
 	TakePathnames(ctx context.Context, siteID ID, claims []Claim) error
+	// TakeFreePathname takes a claim, ErrPathnameTaken if its pathname is held
+	// in the same version, in whatever locale.
+	TakeFreePathname(ctx context.Context, siteID ID, claim Claim) error
 	// HideLocale gives up every pathname that pages hold in a locale.
 	HideLocale(ctx context.Context, siteID, localeID ID) error
 	// ShowLocale takes the pathnames that pages have of their own in a locale

@@ -1,10 +1,8 @@
 package httpapi
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -114,9 +112,11 @@ func (a *API) write(w http.ResponseWriter, r *request, ans answer) {
 	if ans.body != nil {
 		body = encode(ans.body)
 	}
-	tag := r.tagOf(body)
+	tag := ""
 	if t, ok := ans.body.(tagged); ok {
 		tag = r.entityTag(t)
+	} else {
+		tag = r.tagOf(body)
 	}
 	if ans.giveOut == nil {
 		ans.giveOut = func() {}
@@ -149,17 +149,6 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body) // the caller may be gone; there is nobody to tell
 }
 
-// encode turns a wire type into JSON. Wire types always encode.
-func encode(body any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(body); err != nil {
-		panic(err)
-	}
-	return b.Bytes()
-}
-
 // tagged is a wire type with parts that its entity tag leaves out.
 type tagged interface{ tagView() any }
 
@@ -175,8 +164,10 @@ func (r *request) entityTag(body any) string {
 // that of an empty list.
 func (r *request) tagOf(body []byte) string {
 	workspace := r.who.WorkspaceID()
-	sum := sha256.Sum256(append(workspace[:], body...))
-	return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`
+	hash := sha256.New()
+	_, _ = hash.Write(workspace[:]) // a hash never fails
+	_, _ = hash.Write(body)
+	return `"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:18]) + `"`
 }
 
 const (

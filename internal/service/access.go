@@ -173,8 +173,12 @@ func (c Caller) site(ctx context.Context, r cms.Reader, id cms.ID) (cms.Site, er
 	return c.checkSite(r.Site(ctx, id))
 }
 
-// lockSite is site for a transaction that writes.
+// lockSite is site for a transaction that writes. The right to the site comes
+// before its lock: strangers must not wait for it.
 func (c Caller) lockSite(ctx context.Context, tx cms.Tx, id cms.ID, lock cms.Lock) (cms.Site, error) {
+	if site, err := c.site(ctx, tx, id); err != nil {
+		return site, err
+	}
 	return c.checkSite(tx.LockSite(ctx, id, lock))
 }
 
@@ -262,5 +266,5 @@ func (c Caller) lockChildSite(ctx context.Context, tx cms.Tx, kind cms.Kind, ref
 	if err != nil {
 		return site, err
 	}
-	return c.lockSite(ctx, tx, site.ID, lock)
+	return c.checkSite(tx.LockSite(ctx, site.ID, lock))
 }

@@ -298,8 +298,12 @@ func (s *Service) newPage(site cms.Site, patch cms.PagePatch) cms.Page {
 
 func (s *Service) createPage(ctx context.Context, tx cms.Tx, site cms.Site, spoken speech, patch cms.PagePatch) (cms.Page, error) {
 	page := s.newPage(site, patch)
-	if err := moveClaims(ctx, tx, site.ID, page, nil, page.Claims(spoken.locales)); err != nil {
-		return page, err
+	// A new page goes by one pathname in every locale, so whoever holds that is
+	// in its way.
+	for _, claim := range page.Claims(spoken.locales) {
+		if err := tx.TakeFreePathname(ctx, site.ID, claim); err != nil {
+			return page, err
+		}
 	}
 	return page, tx.CreatePages(ctx, page)
 }

@@ -88,11 +88,17 @@ func (s *Service) formIn(ctx context.Context, r cms.Reader, who Caller, siteID c
 // lockForm locks a site that exists and that the caller may reach, and returns
 // its form.
 func (s *Service) lockForm(ctx context.Context, tx cms.Tx, who Caller, siteID cms.ID, lock cms.Lock) (form, error) {
-	shape, err := tx.LockShape(ctx, siteID, lock)
-	if err != nil {
+	shape, err := tx.LockShape(ctx, who.WorkspaceID(), siteID, lock)
+	if err == nil {
+		return s.lockedForm(ctx, tx, who, siteID, shape)
+	}
+	if cms.CodeOf(err) != cms.CodeNotFound {
 		return form{}, err
 	}
-	return s.lockedForm(ctx, tx, who, siteID, shape)
+	if _, err := who.lockSite(ctx, tx, siteID, lock); err != nil { // it knows why
+		return form{}, err
+	}
+	return readForm(ctx, tx, siteID)
 }
 
 func (s *Service) lockedForm(ctx context.Context, tx cms.Tx, who Caller, siteID cms.ID, shape int64) (form, error) {
@@ -112,11 +118,11 @@ func (s *Service) lockedForm(ctx context.Context, tx cms.Tx, who Caller, siteID 
 // is not plainly there and allowed is left to the thorough way.
 func (s *Service) lockPageForm(ctx context.Context, tx cms.Tx, who Caller, ref Ref, lock cms.Lock) (form, error) {
 	if ref.ID != cms.NoID && ref.SiteID == cms.NoID {
-		siteID, shape, err := tx.LockShapeOf(ctx, cms.KindPage, ref.ID, lock)
-		if err != nil {
-			return form{}, err
+		var known form
+		siteID, shape, err := tx.LockShapeOf(ctx, who.WorkspaceID(), cms.KindPage, ref.ID, lock)
+		if err == nil {
+			known, err = s.lockedForm(ctx, tx, who, siteID, shape)
 		}
-		known, err := s.lockedForm(ctx, tx, who, siteID, shape)
 		if code := cms.CodeOf(err); code != cms.CodeNotFound && code != cms.CodeForbidden {
 			return known, err
 		}

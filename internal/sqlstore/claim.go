@@ -60,6 +60,17 @@ func (q queries) TakePathnames(ctx context.Context, siteID cms.ID, claims []cms.
 	return nil
 }
 
+func (q queries) TakeFreePathname(ctx context.Context, siteID cms.ID, c cms.Claim) error {
+	n, err := q.exec(ctx, `insert into pathname (site_id, version, pathname, locale_id, owner_id, by_route)
+		select `+marks(6)+` where not exists (select 1 from pathname where site_id = ? and version = ? and pathname = ?)
+		on conflict do nothing`,
+		siteID, c.Version, c.Pathname, c.LocaleID, c.Owner, c.ByRoute, siteID, c.Version, c.Pathname)
+	if err == nil && n == 0 {
+		err = cms.ErrPathnameTaken
+	}
+	return err
+}
+
 // pastClaims are the claims that pages had in a version that was live. Routes
 // are of now, whatever the version.
 func (q queries) pastClaims(ctx context.Context, siteID cms.ID, version cms.Version, pathnames []string) ([]cms.Claim, error) {

@@ -18,7 +18,7 @@ type dialect struct {
 	goose goose.Dialect
 	words map[string]string // of the schema's templates
 
-	placeholder func(n int) string
+	placeholder func(n int) string // nil: a ? is one
 	id          func(cms.ID) any
 	lockShared  string // suffixes of a select that locks
 	lockUpdate  string
@@ -64,6 +64,9 @@ func (d *dialect) siteLock(lock cms.Lock) string {
 // rebind turns the ? of a statement into the engine's placeholders. No
 // statement has a ? in a literal.
 func (d *dialect) rebind(query string) string {
+	if d.placeholder == nil {
+		return query
+	}
 	var b strings.Builder
 	n := 0
 	for part := range strings.SplitSeq(query, "?") {
@@ -87,6 +90,13 @@ func (d *dialect) args(values []any) []any {
 
 func (d *dialect) arg(v any) any {
 	switch v := v.(type) {
+	case string, []byte, int64, bool, nil:
+		return v
+	case *string:
+		if v == nil {
+			return nil
+		}
+		return *v
 	case cms.ID:
 		return d.id(v)
 	case *cms.ID:
@@ -126,7 +136,5 @@ func (d *dialect) arg(v any) any {
 	}
 	return v
 }
-
-func questionMark(int) string { return "?" }
 
 func dollar(n int) string { return "$" + strconv.Itoa(n) }

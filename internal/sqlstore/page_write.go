@@ -1,8 +1,9 @@
 package sqlstore
 
 import (
+	"bytes"
 	"context"
-	"reflect"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -42,7 +43,7 @@ func rowChanges(before, after *cms.Page) []rowChange {
 func (q queries) changeRows(ctx context.Context, changes []rowChange) error {
 	var gone []cms.PageRow
 	var created [][]any
-	changed := map[string][][]any{} // by the columns that do
+	changed := map[string][]changedRow{} // by their version and the columns that do
 	for _, c := range changes {
 		if c.after == nil {
 			gone = append(gone, *c.before)
@@ -54,8 +55,8 @@ func (q queries) changeRows(ctx context.Context, changes []rowChange) error {
 			continue
 		}
 		if columns := changedColumns(q.dialect.args(pageArgs(*c.before)), after, c.after.Version); len(columns) > 0 {
-			set := strings.Join(columns, ", ")
-			changed[set] = append(changed[set], after)
+			alike := fmt.Sprint(c.after.Version, columns)
+			changed[alike] = append(changed[alike], changedRow{c.after.Version, columns, after})
 		}
 	}
 	if err := q.deleteRows(ctx, gone); err != nil {
@@ -64,24 +65,71 @@ func (q queries) changeRows(ctx context.Context, changes []rowChange) error {
 	if err := q.putRows(ctx, created, ""); err != nil {
 		return err
 	}
-	for set, rows := range changed {
-		if err := q.putRows(ctx, rows, ` on conflict (`+rowKey+`) do update set `+set); err != nil {
+	for _, rows := range changed {
+		if err := q.updateRows(ctx, rows); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// changedColumns are what an upsert of a row sets. Nobody reads whether a
-// draft was dirty before it was changed, so that is always set.
-func changedColumns(before, after []any, version cms.Version) []string {
-	var columns []string
+// keyColumns are how many columns of a row are its key: the first ones.
+const keyColumns = 4
+
+// changedRow is a stored row as it is to be, and which of its columns change.
+type changedRow struct {
+	version cms.Version
+	columns []int
+	args    []any
+}
+
+// updateRows changes the same columns of rows of one version.
+func (q queries) updateRows(ctx context.Context, rows []changedRow) error {
+	columns := rows[0].columns
+	set := make([]string, len(columns))
+	// An insert makes up a whole row before it finds that there is one. What
+	// becomes a row of another key may be the first of it, though.
+	if len(rows) == 1 && columns[0] >= keyColumns {
+		row := rows[0]
+		args := make([]any, len(columns))
+		for i, c := range columns {
+			set[i] = storedColumns[c] + " = ?"
+			args[i] = row.args[c]
+		}
+		return q.run(ctx, `update page set `+strings.Join(set, ", ")+` where site_id = ? and `+is(row.version)+` and id = ? and locale_id = ?`,
+			append(args, row.args[0], row.args[2], row.args[3])...)
+	}
+	all := make([][]any, len(rows))
+	for i, r := range rows {
+		all[i] = r.args
+	}
+	for i, c := range columns {
+		set[i] = storedColumns[c] + " = excluded." + storedColumns[c]
+	}
+	return q.putRows(ctx, all, ` on conflict (`+rowKey+`) do update set `+strings.Join(set, ", "))
+}
+
+// changedColumns are those that an update of a row sets, by their number.
+// Nobody reads whether a draft was dirty before it was changed, so that is
+// always set.
+func changedColumns(before, after []any, version cms.Version) []int {
+	var columns []int
 	for i, column := range storedColumns {
-		if !reflect.DeepEqual(before[i], after[i]) || (column == "dirty" && version == cms.Draft) {
-			columns = append(columns, column+" = excluded."+column)
+		if !sameArg(before[i], after[i]) || (column == "dirty" && version == cms.Draft) {
+			columns = append(columns, i)
 		}
 	}
 	return columns
+}
+
+// sameArg compares what a dialect makes of values.
+func sameArg(a, b any) bool {
+	bytesA, isA := a.([]byte)
+	bytesB, isB := b.([]byte)
+	if isA && isB {
+		return bytes.Equal(bytesA, bytesB)
+	}
+	return isA == isB && a == b
 }
 
 func (q queries) putRows(ctx context.Context, rows [][]any, onConflict string) error {

@@ -305,6 +305,7 @@ func useEverything(t *testing.T, q queries, site cms.Site) {
 	do(t, q.UpdateLocale(ctx, locale))
 	do(t, q.CreatePages(ctx, before))
 	do(t, q.TakePathnames(ctx, site.ID, claims))
+	do(t, q.TakeFreePathname(ctx, site.ID, cms.Claim{Pathname: "/free", Owner: before.ID}))
 	useReader(t, q, site, app, locale, before, ids, list)
 	useLocks(t, q, site, app, before)
 	usePublishing(t, q, site, locale, before)
@@ -359,8 +360,11 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 			return nil
 		},
 		func() error { _, err := q.Shape(ctx, site.ID); return err },
-		func() error { _, err := q.LockShape(ctx, site.ID, cms.LockShared); return err },
-		func() error { _, _, err := q.LockShapeOf(ctx, cms.KindPage, page.ID, cms.LockShared); return err },
+		func() error { _, err := q.LockShape(ctx, site.WorkspaceID, site.ID, cms.LockShared); return err },
+		func() error {
+			_, _, err := q.LockShapeOf(ctx, site.WorkspaceID, cms.KindPage, page.ID, cms.LockShared)
+			return err
+		},
 		func() error { _, err := q.PagePaths(ctx, site.ID, cms.Draft, ids); return err },
 		func() error { _, err := q.LocalizedPages(ctx, site.ID, cms.Draft, locale.ID, 10); return err },
 		func() error { _, err := q.Routes(ctx, site.ID, list); return err },

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"sync"
+	"time"
 )
 
 // SQLite parses a statement anew each time unless somebody keeps it prepared,
@@ -20,6 +21,27 @@ const maxPrepared = 400
 type session struct {
 	conn     *sql.Conn
 	prepared map[string]*sql.Stmt
+	since    time.Time // when its transaction began
+}
+
+// shortWork is how long a transaction may take before somebody watches over its
+// statements, to end them when their caller leaves.
+const shortWork = time.Second
+
+// unwatched is a context for a statement that is not worth watching over: the
+// driver and database/sql each start a goroutine for it, which takes as long as
+// a small statement itself. That a caller has left is noticed between
+// statements, and between rows.
+func unwatched(ctx context.Context) (context.Context, error) {
+	return context.WithoutCancel(ctx), ctx.Err()
+}
+
+// watched is the context for a statement of the session.
+func (s *session) watched(ctx context.Context) (context.Context, error) {
+	if time.Since(s.since) > shortWork {
+		return ctx, nil
+	}
+	return unwatched(ctx)
 }
 
 func (s *session) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
@@ -49,6 +71,10 @@ func (s *session) close() {
 }
 
 func (s *session) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	ctx, err := s.watched(ctx)
+	if err != nil {
+		return nil, err
+	}
 	stmt, err := s.prepare(ctx, query)
 	if err != nil {
 		return nil, err
@@ -57,6 +83,10 @@ func (s *session) ExecContext(ctx context.Context, query string, args ...any) (s
 }
 
 func (s *session) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	ctx, err := s.watched(ctx)
+	if err != nil {
+		return nil, err
+	}
 	stmt, err := s.prepare(ctx, query)
 	if err != nil {
 		return nil, err
@@ -86,6 +116,7 @@ func (p *sessions) start(ctx context.Context) (transaction, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.since = time.Now()
 	tx := &sessionTx{session: s, pool: p}
 	if _, err := s.ExecContext(ctx, p.begin); err != nil {
 		tx.giveUp()
@@ -109,7 +140,7 @@ func (p *sessions) take(ctx context.Context) (*session, error) {
 		p.free <- nil
 		return nil, err
 	}
-	return &session{conn, map[string]*sql.Stmt{}}, nil
+	return &session{conn: conn, prepared: map[string]*sql.Stmt{}}, nil
 }
 
 // close closes every connection, each when it is free.
@@ -203,6 +234,10 @@ func newPreparedDB(db *sql.DB) *preparedDB {
 
 // QueryContext runs a statement, prepared unless too many are already.
 func (p *preparedDB) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	ctx, err := unwatched(ctx)
+	if err != nil {
+		return nil, err
+	}
 	p.mu.Lock()
 	stmt, ok := p.prepared[query]
 	full := len(p.prepared) >= maxPrepared
@@ -213,7 +248,7 @@ func (p *preparedDB) QueryContext(ctx context.Context, query string, args ...any
 	case full:
 		return p.DB.QueryContext(ctx, query, args...)
 	}
-	stmt, err := p.PrepareContext(ctx, query)
+	stmt, err = p.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}

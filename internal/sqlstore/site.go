@@ -109,19 +109,20 @@ func (q queries) Shape(ctx context.Context, siteID cms.ID) (int64, error) {
 	return found(cms.KindSite, shape, err)
 }
 
-func (q queries) LockShape(ctx context.Context, siteID cms.ID, lock cms.Lock) (int64, error) {
+func (q queries) LockShape(ctx context.Context, workspaceID, siteID cms.ID, lock cms.Lock) (int64, error) {
 	shape, err := one(ctx, q, func(r row) (n int64, err error) { return n, r.Scan(&n) },
-		`select s.shape from site s where s.id = ?`+q.dialect.siteLock(lock), siteID)
+		`select s.shape from site s where s.id = ? and s.workspace_id = ?`+q.dialect.siteLock(lock), siteID, workspaceID)
 	return found(cms.KindSite, shape, err)
 }
 
-func (q queries) LockShapeOf(ctx context.Context, kind cms.Kind, id cms.ID, lock cms.Lock) (siteID cms.ID, shape int64, err error) {
+func (q queries) LockShapeOf(ctx context.Context, workspaceID cms.ID, kind cms.Kind, id cms.ID, lock cms.Lock) (siteID cms.ID, shape int64, err error) {
 	suffix := q.dialect.siteLock(lock)
 	if suffix != "" {
 		suffix += " of s"
 	}
 	siteID, err = one(ctx, q, func(r row) (siteID cms.ID, err error) { return siteID, r.Scan(&siteID, &shape) },
-		`select s.id, s.shape from directory d join site s on s.id = d.site_id where d.id = ? and d.kind = ?`+suffix, id, kind)
+		`select s.id, s.shape from directory d join site s on s.id = d.site_id
+			where d.id = ? and d.kind = ? and s.workspace_id = ?`+suffix, id, kind, workspaceID)
 	siteID, err = found(kind, siteID, err)
 	return siteID, shape, err
 }

@@ -22,7 +22,6 @@ var sqliteDialect = &dialect{
 		"UUID": "blob", "Text": "text", "Bytes": "blob",
 		"Clustered": " without rowid", "Statistics": sqliteStatistics,
 	},
-	placeholder: questionMark,
 	among: func(column string, values []any) (string, []any) {
 		return column + ` in (` + marks(len(values)) + `)`, values
 	},

@@ -192,6 +192,9 @@ func all[T any](ctx context.Context, q queries, scan func(row) (T, error), query
 	var items []T
 	for rows.Next() {
 		item, err := scan(rows)
+		if err == nil {
+			err = ctx.Err()
+		}
 		if err != nil {
 			return nil, q.fail(ctx, err)
 		}

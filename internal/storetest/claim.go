@@ -68,6 +68,38 @@ func claimRefusalIsHarmless(t *testing.T, store cms.Store) {
 	same(t, "Claims", allClaims(t, store, site.ID, "/x", "/y"), append(holder.Claims(nil), second.Claims(nil)...))
 }
 
+func claimFree(t *testing.T, store cms.Store) {
+	site, french, _ := twoLocales(t, store)
+	other := aSite(t, store)
+	must(t, take(t, store, site.ID,
+		cms.Claim{Pathname: "/default", Owner: cms.NewID()},
+		cms.Claim{LocaleID: french, Pathname: "/french", Owner: cms.NewID()},
+		cms.Claim{Pathname: "/route", Owner: cms.NewID(), ByRoute: true}))
+	takeFree := func(siteID cms.ID, claim cms.Claim) error {
+		return store.InTx(t.Context(), func(tx cms.Tx) error {
+			if err := tx.TakeFreePathname(t.Context(), siteID, claim); !errors.Is(err, cms.ErrPathnameTaken) {
+				return err
+			}
+			claim.Pathname += "/beside" // a refusal leaves the transaction usable
+			return errors.Join(tx.TakeFreePathname(t.Context(), siteID, claim), cms.ErrPathnameTaken)
+		})
+	}
+	for _, pathname := range []string{"/default", "/french", "/route"} {
+		before := allClaims(t, store, site.ID, pathname)
+		claim := cms.Claim{Pathname: pathname, Owner: cms.NewID()}
+		err := takeFree(site.ID, claim)
+		wantTaken(t, pathname, err)
+		same(t, pathname+": nothing changed", allClaims(t, store, site.ID, pathname), before)
+		must(t, takeFree(other.ID, claim))
+		same(t, pathname+" in another site", allClaims(t, store, other.ID, pathname), []cms.Claim{claim})
+		claim.Version = cms.Live
+		must(t, takeFree(site.ID, claim))
+	}
+	free := cms.Claim{LocaleID: french, Pathname: "/free", Owner: cms.NewID()}
+	must(t, takeFree(site.ID, free))
+	same(t, "free", allClaims(t, store, site.ID, "/free"), []cms.Claim{free})
+}
+
 func claimRelease(t *testing.T, store cms.Store) {
 	site, french, _ := twoLocales(t, store)
 	other := aSite(t, store)

@@ -75,6 +75,7 @@ var suite = []struct {
 
 	{"claim/one holder for each version and locale", claimTaken},
 	{"claim/a refusal leaves the transaction usable", claimRefusalIsHarmless},
+	{"claim/one that nobody holds in any locale", claimFree},
 	{"claim/released by its owner alone", claimRelease},
 	{"claim/found in every locale", claimsFound},
 	{"claim/letter for letter", claimLetters},

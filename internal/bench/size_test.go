@@ -193,6 +193,24 @@ func BenchmarkPublishSite(b *testing.B) {
 	})
 }
 
+// BenchmarkPublishChanges puts the changes of a tenth of a site's pages live.
+func BenchmarkPublishChanges(b *testing.B) {
+	const pages, changes = 100_000, 10_000
+	onBothEngines(b, func(b *testing.B, f *fixture) {
+		site := f.newSite(b, pages)
+		f.publish(b, site.id)
+		for round := 0; b.Loop(); round++ {
+			b.StopTimer()
+			for first := 0; first < pages; first += 1000 { // some of every thousand
+				f.edit(b, sizedSite{site.id, site.pages[first : first+changes/100]}, fmt.Sprintf(`"title":"Edit %d of %%d, %%d and %%d"`, round))
+			}
+			b.StartTimer()
+			f.publish(b, site.id)
+		}
+		b.ReportMetric(float64(changes*b.N)/b.Elapsed().Seconds(), "pages/s")
+	})
+}
+
 // watchHeap looks at the heap until it is asked how much larger it was at most.
 func watchHeap() (peak func() uint64) {
 	heap := func() uint64 {

@@ -127,6 +127,7 @@ func (s *Service) Unchanged(since int64, siteID cms.ID, who Caller) bool {
 type watchedTx struct {
 	cms.Tx
 	changed []cms.ID
+	unknown cms.ID // a site whose form had to be read
 }
 
 func (w *watchedTx) Record(ctx context.Context, entries ...cms.AuditEntry) error {
@@ -159,10 +160,11 @@ func (w *watchedTx) notice(id cms.ID) {
 // what it changed.
 func (s *Service) write(ctx context.Context, do func(cms.Tx) error) error {
 	var changed []cms.ID
+	var watched *watchedTx
 	err := s.store.InTx(ctx, func(tx cms.Tx) error {
 		s.changes.end(changed) // of a try before
 		changed = nil
-		watched := &watchedTx{Tx: tx}
+		watched = &watchedTx{Tx: tx}
 		if err := do(watched); err != nil {
 			return err
 		}
@@ -174,5 +176,8 @@ func (s *Service) write(ctx context.Context, do func(cms.Tx) error) error {
 		return tx.Announce(ctx, changed)
 	})
 	s.changes.end(changed)
+	if err == nil && watched.unknown != cms.NoID {
+		s.learnForm(ctx, s.store, watched.unknown)
+	}
 	return err
 }

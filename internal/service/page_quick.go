@@ -50,9 +50,14 @@ func (s *Service) knownForm(siteID cms.ID, shape int64) (form, bool) {
 // now.
 func (s *Service) form(ctx context.Context, from source, siteID cms.ID, shape int64) (form, bool) {
 	known, ok := s.knownForm(siteID, shape)
-	if ok {
-		return known, true
+	if !ok {
+		known, ok = s.learnForm(ctx, from, siteID)
 	}
+	return known, ok && known.shape == shape
+}
+
+// learnForm reads the form that a site has now, and remembers it.
+func (s *Service) learnForm(ctx context.Context, from source, siteID cms.ID) (known form, ok bool) {
 	moment := s.changes.moment()
 	err := from.View(ctx, func(r cms.Reader) (err error) {
 		known, err = readForm(ctx, r, siteID)
@@ -63,7 +68,7 @@ func (s *Service) form(ctx context.Context, from source, siteID cms.ID, shape in
 	}
 	known.moment = moment
 	s.forms.keep(known)
-	return known, known.shape == shape
+	return known, true
 }
 
 // formIn is the form of a site that exists and that the caller may reach, as a
@@ -105,9 +110,13 @@ func (s *Service) lockedForm(ctx context.Context, tx cms.Tx, who Caller, siteID 
 	known, ok := s.knownForm(siteID, shape)
 	if !ok {
 		var err error
-		// It is not kept: the transaction may be the one that changed it.
+		// It is not kept: the transaction may be the one that changed it. What is
+		// then committed is read for those who come next.
 		if known, err = readForm(ctx, tx, siteID); err != nil {
 			return known, err
+		}
+		if watched, ok := tx.(*watchedTx); ok {
+			watched.unknown = siteID
 		}
 	}
 	_, err := who.checkSite(known.site, nil)

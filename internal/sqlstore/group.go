@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -91,6 +92,9 @@ func (w *writer) take(ctx context.Context, alone bool, write func(conn) error) (
 		return g, err
 	}
 	g.members++
+	if w.waiting.Load() == 0 {
+		runtime.Gosched() // who is about to write joins: a sync costs as much as ten writes
+	}
 	if alone || w.waiting.Load() == 0 || g.members >= maxGroup || time.Since(g.since) > maxGroupAge {
 		w.commit()
 	}

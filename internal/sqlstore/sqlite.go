@@ -66,6 +66,17 @@ insert into sqlite_stat1 (tbl, idx, stat) values
 // DatabaseFile is the name of the database in the data folder.
 const DatabaseFile = "galley.db"
 
+// A write touches about a dozen pages all over the file, and a publish as many
+// for each of its pages: with SQLite's usual 2 MB, most are read anew each time,
+// and those that a large transaction has changed are written more than once.
+// What is copied from the log into the file only after so many pages is copied
+// less often. Together this takes a sixth off a write, and as much off a list.
+const (
+	writerCache     = "cache_size(-32768)" // KiB
+	readerCache     = "cache_size(-8192)"  // of each connection that reads
+	checkpointAfter = "wal_autocheckpoint(4000)"
+)
+
 // OpenSQLite opens the database in a folder, which it makes if need be.
 //
 // One connection writes, so that writers queue in Go and never meet a busy
@@ -84,11 +95,11 @@ func OpenSQLite(dir string, observe Observe) (*Store, error) {
 	if err := probe.Close(); err != nil {
 		return nil, fmt.Errorf("can't write to the data folder: %w", err)
 	}
-	write, err := openSQLiteFile(file, "immediate", "synchronous(full)")
+	write, err := openSQLiteFile(file, "immediate", "synchronous(full)", writerCache, checkpointAfter)
 	if err != nil {
 		return nil, err
 	}
-	read, err := openSQLiteFile(file, "deferred", "query_only(1)")
+	read, err := openSQLiteFile(file, "deferred", "query_only(1)", readerCache)
 	if err != nil {
 		return nil, errors.Join(err, write.Close())
 	}

@@ -51,6 +51,7 @@ type API struct {
 	limits   Limits
 	proxies  proxies
 	origins  origins
+	vary     []string // the header of every answer
 	gate     *gate
 	backlog  *backlog
 	crowded  func() bool
@@ -65,7 +66,7 @@ type API struct {
 func New(o Options) *API {
 	a := &API{
 		svc: o.Service, log: o.Log, metrics: newMetrics(o.Registry), limits: o.Limits, ready: &ready{ask: o.Ready},
-		proxies: o.TrustedProxies, origins: o.Origins, crowded: o.Crowded,
+		proxies: o.TrustedProxies, origins: o.Origins, vary: []string{origins(o.Origins).vary()}, crowded: o.Crowded,
 		gate: newGate(cmp.Or(o.MaxInFlight, defaultInFlight), o.Registry), backlog: newBacklog(o.Registry),
 	}
 	a.cache = newCache(o.Service, o.CacheBytes, o.Registry)
@@ -98,9 +99,9 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &responseWriter{ResponseWriter: w, request: req, backlog: a.backlog}
 	h := w.Header()
 	protect(h, r)
-	h.Set("X-Request-Id", req.id)
-	h.Set("Cache-Control", "private, no-cache")
-	h.Set("Vary", a.origins.vary())
+	h["X-Request-Id"] = []string{req.id}
+	h["Cache-Control"] = privately
+	h["Vary"] = a.vary
 	// A body whose end is not told in advance may hide a second request: nothing
 	// after it is trusted. In a crowd, connections that do nothing are too dear.
 	if len(r.TransferEncoding) > 0 || (a.crowded != nil && a.crowded()) {

@@ -57,12 +57,17 @@ func (l *Limits) admit(h http.Header, r *request, bucket string, rate ratelimit.
 	result := l.Buckets.Take(r.Context(), bucket, rate)
 	limit, remaining := strconv.Itoa(rate.Requests), strconv.Itoa(result.Remaining)
 	reset := strconv.Itoa(seconds(result.ResetAfter))
-	// Every answer has these: their names are written as net/http keeps them.
-	h["Ratelimit-Policy"] = []string{`"default";q=` + limit + `;w=` + strconv.Itoa(seconds(rate.Period))}
-	h["Ratelimit"] = []string{`"default";r=` + remaining + `;t=` + reset}
-	h["X-Ratelimit-Limit"] = []string{limit}
-	h["X-Ratelimit-Remaining"] = []string{remaining}
-	h["X-Ratelimit-Reset"] = []string{reset}
+	// Every answer has these: their names are written as net/http keeps them,
+	// and their values are in one piece of memory.
+	values := []string{
+		`"default";q=` + limit + `;w=` + strconv.Itoa(seconds(rate.Period)), `"default";r=` + remaining + `;t=` + reset,
+		limit, remaining, reset,
+	}
+	h["Ratelimit-Policy"] = values[0:1:1]
+	h["Ratelimit"] = values[1:2:2]
+	h["X-Ratelimit-Limit"] = values[2:3:3]
+	h["X-Ratelimit-Remaining"] = values[3:4:4]
+	h["X-Ratelimit-Reset"] = values[4:5:5]
 	if result.Allowed {
 		return nil
 	}

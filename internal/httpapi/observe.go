@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,10 +15,42 @@ import (
 type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
+
+	mu    sync.RWMutex
+	known map[outcome]observed
+}
+
+// outcome is what requests are counted by.
+type outcome struct {
+	route, method string
+	status        int
+}
+
+// observed are the metrics of an outcome: to find them takes longer than to add
+// to them.
+type observed struct {
+	requests prometheus.Counter
+	duration prometheus.Observer
+}
+
+// of finds the metrics of an outcome. There are few: routes, methods and
+// statuses are ours.
+func (m *metrics) of(o outcome) observed {
+	m.mu.RLock()
+	found, ok := m.known[o]
+	m.mu.RUnlock()
+	if !ok {
+		found = observed{m.requests.WithLabelValues(o.route, o.method, strconv.Itoa(o.status)), m.duration.WithLabelValues(o.route, o.method)}
+		m.mu.Lock()
+		m.known[o] = found
+		m.mu.Unlock()
+	}
+	return found
 }
 
 func newMetrics(registry *prometheus.Registry) *metrics {
 	m := &metrics{
+		known: map[outcome]observed{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "galley_http_requests_total", Help: "Requests answered, by address pattern, method and status.",
 		}, []string{"route", "method", "status"}),
@@ -37,8 +70,9 @@ func (a *API) observe(r *request, status int, took time.Duration) {
 	if r.endpoint == nil && !readOnly(method) {
 		method = "other" // a made-up method must not make up a metric
 	}
-	a.metrics.requests.WithLabelValues(r.pattern, method, strconv.Itoa(status)).Inc()
-	a.metrics.duration.WithLabelValues(r.pattern, method).Observe(took.Seconds())
+	metrics := a.metrics.of(outcome{r.pattern, method, status})
+	metrics.requests.Inc()
+	metrics.duration.Observe(took.Seconds())
 	credential := ""
 	if r.who.App != nil || r.who.Site != nil {
 		credential = r.who.ID().String()

@@ -112,7 +112,7 @@ func (a *API) write(w http.ResponseWriter, r *request, ans answer) {
 	if ans.body != nil {
 		body = encode(ans.body)
 	}
-	tag := ""
+	var tag string
 	if t, ok := ans.body.(tagged); ok {
 		tag = r.entityTag(t)
 	} else {

@@ -100,8 +100,8 @@ func (p *pocketbase) fill(ctx context.Context, db *sql.DB, data dataset) error {
 			return err
 		}
 		err := errors.Join(
-			put(ids.draft, "draft", "", page.pathname, page.title),
-			put(ids.live, "live", "", page.pathname, page.title),
+			put(ids.draft, "draft", pocketLocale, page.pathname, page.title),
+			put(ids.live, "live", pocketLocale, page.pathname, page.title),
 		)
 		if page.localTitle != "" {
 			ids.french = recordID(locale, page.number)
@@ -136,7 +136,12 @@ func (p *pocketbase) driver(op operation) (driver, error) {
 	return newGenerator(p.address, op.connections(), http.StatusOK, p.builder(op))
 }
 
-const records = "/api/collections/pages/records"
+const (
+	records = "/api/collections/pages/records"
+	// pocketLocale is what records of the default locale have in theirs: a filter
+	// for nothing looks for missing values, too, and finds no use for an index.
+	pocketLocale = "en"
+)
 
 func (p *pocketbase) builder(op operation) builder {
 	headers := "Authorization: " + p.token + "\r\n"
@@ -149,7 +154,7 @@ func (p *pocketbase) builder(op operation) builder {
 	case getByPathname:
 		return func(dst []byte, r *rand.Rand) ([]byte, string) {
 			page := &p.pages[r.IntN(len(p.pages))]
-			spoken, pathname := "", page.pathname
+			spoken, pathname := pocketLocale, page.pathname
 			if op.localized && page.localPathname != "" {
 				spoken, pathname = locale, page.localPathname
 			}
@@ -206,7 +211,7 @@ func (p *pocketbase) scope(op operation, page *page, spoken string) string {
 // finds: the way that costs PocketBase least.
 func (p *pocketbase) list(dst []byte, headers string, op operation, r *rand.Rand) []byte {
 	number := r.IntN(len(p.pages))
-	spoken := ""
+	spoken := pocketLocale
 	if op.localized {
 		number -= number % localizedEvery
 		spoken = locale
@@ -246,6 +251,6 @@ func (p *pocketbase) query(dst []byte, headers, filter, sort string, limit int) 
 }
 
 func (p *pocketbase) newPage(like *page) string {
-	return fmt.Sprintf(`{"siteId":%q,"version":"draft","pathname":"/new/%d","title":%q,"description":%q,"isOnline":true}`,
-		p.sites[like.site], p.next.Add(1), like.title, like.description)
+	return fmt.Sprintf(`{"siteId":%q,"version":"draft","locale":%q,"pathname":"/new/%d","title":%q,"description":%q,"isOnline":true}`,
+		p.sites[like.site], pocketLocale, p.next.Add(1), like.title, like.description)
 }

@@ -136,6 +136,9 @@ type Reader interface {
 	// DirtyPages are the ids of up to limit pages after one, by id, whose
 	// draft may differ from what is live.
 	DirtyPages(ctx context.Context, siteID, after ID, limit int) ([]ID, error)
+	// OldHistory are the sites that have publishes before the last one that went
+	// live before the given time, with the number of that.
+	OldHistory(ctx context.Context, before time.Time) (map[ID]int64, error)
 	// PublishedPages are the ids of up to limit pages after one, by id, that
 	// the site's publish of this number changed.
 	PublishedPages(ctx context.Context, siteID ID, seq int64, after ID, limit int) ([]ID, error)
@@ -245,10 +248,9 @@ type Tx interface {
 	// MarkPages notes in the draft of pages when they last went live (unless
 	// nil), and whether they may differ from what is live.
 	MarkPages(ctx context.Context, siteID ID, ids []ID, publishedAt *time.Time, dirty bool) error
-	// PurgeHistory removes for good the publishes before the last one of each
-	// site that went live before the given time, and what only they show. It
-	// returns the sites.
-	PurgeHistory(ctx context.Context, before time.Time) ([]ID, error)
+	// PurgeHistory removes for good the publishes of a site before the one of
+	// this number, and what only they show.
+	PurgeHistory(ctx context.Context, siteID ID, seq int64) error
 	// PastPages are up to limit states that pages had in the live version, of
 	// those that a locale overrides something of.
 	PastPages(ctx context.Context, siteID, localeID ID, limit int) ([]Page, error)
@@ -266,8 +268,9 @@ type Tx interface {
 	LockRequest(ctx context.Context, credential ID, key string) (bool, error)
 	// KeepAnswer keeps an answer in place of any older one.
 	KeepAnswer(ctx context.Context, k KeptAnswer) error
-	// ForgetAnswers drops the answers kept before the given time.
-	ForgetAnswers(ctx context.Context, before time.Time) error
+	// ForgetAnswers drops up to limit answers kept before the given time, the
+	// oldest first, and tells how many there were.
+	ForgetAnswers(ctx context.Context, before time.Time, limit int) (int, error)
 
 	// Record adds entries to the audit trail.
 	Record(ctx context.Context, entries ...AuditEntry) error

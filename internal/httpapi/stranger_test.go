@@ -20,6 +20,7 @@ func TestStrangersDoNotWaitForASite(t *testing.T) {
 	store, err := sqlstore.OpenPostgres(pgtest.URL(t), nil)
 	s := newSystem(t, store, err)
 	site, _ := s.newSite(t)
+	other, _ := s.newSite(t)
 	page := s.newPage(t, site, "/p")
 	stranger, err := s.svc.CreateOperatorApp(t.Context(), service.OperatorApp{Name: "Second", Scopes: cms.Scopes, NewWorkspace: "Second"})
 	if err != nil {
@@ -35,6 +36,7 @@ func TestStrangersDoNotWaitForASite(t *testing.T) {
 		})
 	}()
 	<-held
+	restricted := s.must(t, 201, "POST", "/v2/apps", `{"name":"Elsewhere","siteIds":["`+other+`"]}`).str(t, "key")
 	late := time.AfterFunc(10*time.Second, func() { close(end) }) // who waits is answered, and found out
 	for _, c := range [][3]string{
 		{"POST", "/v6/pages", `{"siteId":"` + site + `","pathname":"/q"}`},
@@ -44,11 +46,14 @@ func TestStrangersDoNotWaitForASite(t *testing.T) {
 		{"DELETE", "/v6/pages/" + page, ""},
 		{"PATCH", "/v2/sites/" + site, `{"name":"Mine"}`},
 		{"DELETE", "/v2/sites/" + site, ""},
+		{"POST", "/v2/sites/" + site + "/restore", ""},
 		{"POST", "/v2/sites/" + site + "/publish", ""},
 		{"POST", "/v2/locales", `{"siteId":"` + site + `","locale":"fr"}`},
 	} {
-		if r := s.send(t, string(stranger.Key), c[0], c[1], c[2]); r.status != 403 {
-			t.Errorf("%s %s: got %d, want 403\n%s", c[0], c[1], r.status, r.body)
+		for _, key := range []string{string(stranger.Key), restricted} {
+			if r := s.send(t, key, c[0], c[1], c[2]); r.status != 403 {
+				t.Errorf("%s %s: got %d, want 403\n%s", c[0], c[1], r.status, r.body)
+			}
 		}
 	}
 	if late.Stop() {

@@ -145,16 +145,19 @@ func (c Caller) Allow(scope cms.Scope, siteKeyToo bool) error {
 
 // reaches checks the right to a site that exists.
 func (c Caller) reaches(site cms.Site) error {
-	var reached bool
-	if c.App != nil {
-		reached = c.App.WorkspaceID == site.WorkspaceID && c.App.Reaches(site.ID)
-	} else {
-		reached = c.Site.ID == site.ID
-	}
-	if !reached {
+	if c.WorkspaceID() != site.WorkspaceID || !c.mayReach(site.ID) {
 		return cms.Forbidden("The API key has no access to this site")
 	}
 	return nil
+}
+
+// mayReach tells whether the caller has the right to a site, if that is of the
+// same workspace.
+func (c Caller) mayReach(siteID cms.ID) bool {
+	if c.App != nil {
+		return c.App.Reaches(siteID)
+	}
+	return c.Site.ID == siteID
 }
 
 // mayRead checks the right to a version of a site's pages. What was live once

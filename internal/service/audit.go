@@ -129,8 +129,22 @@ func (c Caller) everApp(ctx context.Context, r cms.Reader, id cms.ID) error {
 	return err
 }
 
-// auditChunk is how many entries one transaction removes.
-const auditChunk = 1000
+// rowsChunk is how many rows one transaction removes: others write meanwhile.
+const rowsChunk = 1000
+
+// inChunks removes rows until fewer are left than one transaction may remove.
+func (s *Service) inChunks(ctx context.Context, remove func(tx cms.Tx, limit int) (int, error)) error {
+	for n := rowsChunk; n == rowsChunk; {
+		err := s.write(ctx, func(tx cms.Tx) (err error) {
+			n, err = remove(tx, rowsChunk)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // PurgeAudit removes for good the entries that are older than the retention.
 func (s *Service) PurgeAudit(ctx context.Context, retention time.Duration) error {
@@ -140,15 +154,9 @@ func (s *Service) PurgeAudit(ctx context.Context, retention time.Duration) error
 	}
 	before := s.now().Add(-retention)
 	for _, w := range workspaces {
-		for n := auditChunk; n == auditChunk; {
-			err := s.write(ctx, func(tx cms.Tx) error {
-				var err error
-				n, err = tx.PurgeAudit(ctx, w.ID, before, auditChunk)
-				return err
-			})
-			if err != nil {
-				return err
-			}
+		err := s.inChunks(ctx, func(tx cms.Tx, limit int) (int, error) { return tx.PurgeAudit(ctx, w.ID, before, limit) })
+		if err != nil {
+			return err
 		}
 	}
 	return nil

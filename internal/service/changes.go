@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"galley/internal/cms"
 )
@@ -142,12 +141,9 @@ func (w *watchedTx) Record(ctx context.Context, entries ...cms.AuditEntry) error
 	return w.Tx.Record(ctx, entries...)
 }
 
-func (w *watchedTx) PurgeHistory(ctx context.Context, before time.Time) ([]cms.ID, error) {
-	sites, err := w.Tx.PurgeHistory(ctx, before)
-	for _, id := range sites {
-		w.notice(id)
-	}
-	return sites, err
+func (w *watchedTx) PurgeHistory(ctx context.Context, siteID cms.ID, seq int64) error {
+	w.notice(siteID)
+	return w.Tx.PurgeHistory(ctx, siteID, seq)
 }
 
 func (w *watchedTx) notice(id cms.ID) {
@@ -176,7 +172,7 @@ func (s *Service) write(ctx context.Context, do func(cms.Tx) error) error {
 		return tx.Announce(ctx, changed)
 	})
 	s.changes.end(changed)
-	if err == nil && watched.unknown != cms.NoID {
+	if err == nil && watched.unknown != cms.NoID && s.changes.unchanged(s.changes.moment()) {
 		s.learnForm(ctx, s.store, watched.unknown)
 	}
 	return err

@@ -76,7 +76,8 @@ func (s *Service) Do(ctx context.Context, who Caller, once Once, run func(contex
 
 // ForgetAnswers drops the answers that are no longer repeated.
 func (s *Service) ForgetAnswers(ctx context.Context) error {
-	return s.write(ctx, func(tx cms.Tx) error { return tx.ForgetAnswers(ctx, s.now().Add(-cms.KeptFor)) })
+	before := s.now().Add(-cms.KeptFor)
+	return s.inChunks(ctx, func(tx cms.Tx, limit int) (int, error) { return tx.ForgetAnswers(ctx, before, limit) })
 }
 
 // TakeTurn tells whether it is this node's turn to do a job that one node does

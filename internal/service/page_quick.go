@@ -93,12 +93,14 @@ func (s *Service) formIn(ctx context.Context, r cms.Reader, who Caller, siteID c
 // lockForm locks a site that exists and that the caller may reach, and returns
 // its form.
 func (s *Service) lockForm(ctx context.Context, tx cms.Tx, who Caller, siteID cms.ID, lock cms.Lock) (form, error) {
-	shape, err := tx.LockShape(ctx, who.WorkspaceID(), siteID, lock)
-	if err == nil {
-		return s.lockedForm(ctx, tx, who, siteID, shape)
-	}
-	if cms.CodeOf(err) != cms.CodeNotFound {
-		return form{}, err
+	if who.mayReach(siteID) {
+		shape, err := tx.LockShape(ctx, who.WorkspaceID(), siteID, lock)
+		if err == nil {
+			return s.lockedForm(ctx, tx, who, siteID, shape)
+		}
+		if cms.CodeOf(err) != cms.CodeNotFound {
+			return form{}, err
+		}
 	}
 	if _, err := who.lockSite(ctx, tx, siteID, lock); err != nil { // it knows why
 		return form{}, err
@@ -126,7 +128,7 @@ func (s *Service) lockedForm(ctx context.Context, tx cms.Tx, who Caller, siteID 
 // lockPageForm is lockForm for the site of a page that is named by its id. What
 // is not plainly there and allowed is left to the thorough way.
 func (s *Service) lockPageForm(ctx context.Context, tx cms.Tx, who Caller, ref Ref, lock cms.Lock) (form, error) {
-	if ref.ID != cms.NoID && ref.SiteID == cms.NoID {
+	if ref.ID != cms.NoID && ref.SiteID == cms.NoID && (who.App == nil || who.App.SiteIDs == nil) {
 		var known form
 		siteID, shape, err := tx.LockShapeOf(ctx, who.WorkspaceID(), cms.KindPage, ref.ID, lock)
 		if err == nil {

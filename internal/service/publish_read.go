@@ -195,8 +195,22 @@ func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID) (view 
 // PurgeHistory removes for good what is only seen by reading publishes older
 // than the retention.
 func (s *Service) PurgeHistory(ctx context.Context, retention time.Duration) error {
-	return s.write(ctx, func(tx cms.Tx) error {
-		_, err := tx.PurgeHistory(ctx, s.now().Add(-retention))
+	old, err := s.store.OldHistory(ctx, s.now().Add(-retention))
+	if err != nil {
 		return err
-	})
+	}
+	for siteID, seq := range old {
+		err := s.write(ctx, func(tx cms.Tx) error {
+			// Who restores one of them has the site to himself, too, and finds all
+			// of it or nothing.
+			if _, err := tx.LockSite(ctx, siteID, cms.LockExclusive); err != nil {
+				return err
+			}
+			return tx.PurgeHistory(ctx, siteID, seq)
+		})
+		if err != nil && cms.CodeOf(err) != cms.CodeNotFound { // the site may be gone by now
+			return err
+		}
+	}
+	return nil
 }

@@ -246,11 +246,14 @@ func (s *Service) DeleteSite(ctx context.Context, who Caller, id cms.ID, match M
 func (s *Service) RestoreSite(ctx context.Context, who Caller, id cms.ID) (cms.Site, error) {
 	var site cms.Site
 	err := s.inTx(ctx, func(tx cms.Tx) error {
-		var err error
-		if site, err = tx.LockSite(ctx, id, cms.LockExclusive); err != nil {
+		seen, err := tx.Site(ctx, id)
+		if err != nil {
 			return err
 		}
-		if err := who.reaches(site); err != nil {
+		if err := who.reaches(seen); err != nil {
+			return err // before the lock: strangers must not wait for it
+		}
+		if site, err = tx.LockSite(ctx, id, cms.LockExclusive); err != nil {
 			return err
 		}
 		if site.DeletedAt == nil {

@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,8 +50,9 @@ func (s *Service) SaveUsage(ctx context.Context) error {
 		return nil
 	}
 	return s.write(ctx, func(tx cms.Tx) error {
-		for id, use := range used {
-			if err := tx.TouchApp(ctx, use.workspaceID, id, use.at); err != nil {
+		// In one order on every node, or two would wait for each other.
+		for _, id := range cms.SortIDs(slices.Collect(maps.Keys(used))) {
+			if err := tx.TouchApp(ctx, used[id].workspaceID, id, used[id].at); err != nil {
 				return err
 			}
 		}

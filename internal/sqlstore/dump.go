@@ -95,7 +95,11 @@ func (s *Snapshot) dumpTable(ctx context.Context, t table, to Sink) error {
 		cells[i] = cell{c, &values[i]}
 	}
 	for rows.Next() {
-		if err := rows.Scan(cells...); err != nil {
+		err := rows.Scan(cells...)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
 			return s.queries.fail(ctx, err)
 		}
 		if err := to.Row(values); err != nil {

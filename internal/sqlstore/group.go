@@ -141,7 +141,16 @@ type noticing struct {
 	wrote bool
 }
 
+// ExecContext notices a statement that changed something, or that failed: then
+// nobody knows. A pathname that is taken is found by one that changes nothing.
 func (n *noticing) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	result, err := n.conn.ExecContext(ctx, query, args...)
+	if err == nil {
+		var rows int64
+		if rows, err = result.RowsAffected(); err == nil && rows == 0 {
+			return result, nil
+		}
+	}
 	n.wrote = true
-	return n.conn.ExecContext(ctx, query, args...)
+	return result, err
 }

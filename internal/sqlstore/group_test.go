@@ -158,3 +158,36 @@ func TestACallerWhoLeftDoesNotHoldOthersUp(t *testing.T) {
 		t.Errorf("stored are %v", got)
 	}
 }
+
+func TestATakenPathnameLeavesItsGroupWhole(t *testing.T) {
+	s := groupStore(t)
+	ctx := t.Context()
+	site := seedSite(t, s)
+	takes := func(tx cms.Tx) error {
+		return tx.TakeFreePathname(ctx, site.ID, cms.Claim{Pathname: "/held", Owner: cms.NewID()})
+	}
+	do(t, s.InTx(ctx, takes))
+	ran := make([]int, 8) // members take turns
+	members := make([]func(cms.Tx) error, len(ran))
+	for i := range members {
+		member := takes
+		if i%2 == 0 {
+			member = makesWorkspace(ctx, fmt.Sprint(i))
+		}
+		members[i] = func(tx cms.Tx) error {
+			ran[i]++
+			return member(tx)
+		}
+	}
+	for i, err := range crowd(t, s, members) {
+		if i%2 == 0 && err != nil || i%2 == 1 && !errors.Is(err, cms.ErrPathnameTaken) {
+			t.Errorf("member %d is answered %v", i, err)
+		}
+		if ran[i] != 1 {
+			t.Errorf("member %d ran %d times", i, ran[i])
+		}
+	}
+	if got, want := workspaceNames(t, s), []string{"0", "2", "4", "6"}; !slices.Equal(got, want) {
+		t.Errorf("stored are %v, want %v", got, want)
+	}
+}

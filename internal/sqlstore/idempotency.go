@@ -37,6 +37,8 @@ func (q queries) KeepAnswer(ctx context.Context, k cms.KeptAnswer) error {
 		values (`+marks(8)+`)`, k.Credential, k.Key, k.Request, k.Status, k.Location, k.Body, k.Sealed, k.At)
 }
 
-func (q queries) ForgetAnswers(ctx context.Context, before time.Time) error {
-	return q.run(ctx, `delete from kept_answer where created_at < ?`, before)
+func (q queries) ForgetAnswers(ctx context.Context, before time.Time, limit int) (int, error) {
+	n, err := q.exec(ctx, `delete from kept_answer where (credential_id, request_key) in (
+			select credential_id, request_key from kept_answer where created_at < ? order by created_at limit ?)`, before, limit)
+	return int(n), err
 }

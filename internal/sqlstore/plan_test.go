@@ -447,8 +447,9 @@ func usePublishing(t *testing.T, q queries, site cms.Site, locale cms.Locale, pa
 	do(t, q.TakePathnames(ctx, site.ID, live.Claims(cms.Locales{locale})))
 	usePast(t, q, site, locale, publish, ids)
 	do(t, q.ReleasePathnames(ctx, site.ID, live.Claims(cms.Locales{locale})))
-	_, err = q.PurgeHistory(ctx, time.Now().Add(time.Hour))
+	_, err = q.OldHistory(ctx, time.Now().Add(time.Hour))
 	do(t, err)
+	do(t, q.PurgeHistory(ctx, site.ID, 1000))
 }
 
 func usePast(t *testing.T, q queries, site cms.Site, locale cms.Locale, publish cms.Publish, ids []cms.ID) {
@@ -498,7 +499,8 @@ func useKeptAnswers(t *testing.T, q queries, credential cms.ID) {
 	do(t, q.KeepAnswer(ctx, cms.KeptAnswer{Credential: credential, Key: "key", At: time.Now(), Body: []byte("{}")}))
 	_, err = q.KeptAnswer(ctx, credential, "key", time.Unix(0, 0))
 	do(t, err)
-	do(t, q.ForgetAnswers(ctx, time.Now()))
+	_, err = q.ForgetAnswers(ctx, time.Now(), 10)
+	do(t, err)
 }
 
 func useLocks(t *testing.T, q queries, site cms.Site, app cms.App, page cms.Page) {

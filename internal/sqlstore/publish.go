@@ -252,31 +252,32 @@ func (q queries) LastLive(ctx context.Context, siteID, id cms.ID) (cms.Page, err
 	return cms.PageFromRows(rows), nil
 }
 
-func (q queries) PurgeHistory(ctx context.Context, before time.Time) ([]cms.ID, error) {
+func (q queries) OldHistory(ctx context.Context, before time.Time) (map[cms.ID]int64, error) {
 	type last struct {
 		site cms.ID
 		seq  int64
 	}
 	kept, err := all(ctx, q, func(r row) (l last, err error) {
 		return l, r.Scan(&l.site, &l.seq)
-	}, `select site_id, max(seq) from publish where seq > 0 and published_at < ? group by site_id`, before)
-	if err != nil {
-		return nil, err
-	}
-	var sites []cms.ID
+	}, `select site_id, max(seq) from publish where seq > 0 and published_at < ? group by site_id having count(*) > 1`, before)
+	sites := make(map[cms.ID]int64, len(kept))
 	for _, l := range kept {
-		sites = append(sites, l.site)
-		for _, statement := range []string{
-			`delete from page_past where site_id = ? and until < ?`,
-			`delete from directory where id in (select id from publish where site_id = ? and seq > 0 and seq < ?)`,
-			`delete from publish where site_id = ? and seq > 0 and seq < ?`,
-		} {
-			if err := q.run(ctx, statement, l.site, l.seq); err != nil {
-				return nil, err
-			}
+		sites[l.site] = l.seq
+	}
+	return sites, err
+}
+
+func (q queries) PurgeHistory(ctx context.Context, siteID cms.ID, seq int64) error {
+	for _, statement := range []string{
+		`delete from page_past where site_id = ? and until < ?`,
+		`delete from directory where id in (select id from publish where site_id = ? and seq > 0 and seq < ?)`,
+		`delete from publish where site_id = ? and seq > 0 and seq < ?`,
+	} {
+		if err := q.run(ctx, statement, siteID, seq); err != nil {
+			return err
 		}
 	}
-	return sites, nil
+	return nil
 }
 
 // LookAround matters on PostgreSQL, which gathers statistics about a minute

@@ -25,7 +25,8 @@ type session struct {
 }
 
 // shortWork is how long a transaction may take before somebody watches over its
-// statements, to end them when their caller leaves.
+// statements, to end them when their caller leaves. One that begins earlier runs
+// to its end.
 const shortWork = time.Second
 
 // unwatched is a context for a statement that is not worth watching over: the
@@ -234,9 +235,12 @@ func newPreparedDB(db *sql.DB) *preparedDB {
 
 // QueryContext runs a statement, prepared unless too many are already.
 func (p *preparedDB) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	ctx, err := unwatched(ctx)
-	if err != nil {
-		return nil, err
+	// Who may have to wait for a connection can be called off.
+	if pool := p.Stats(); pool.InUse < pool.MaxOpenConnections {
+		var err error
+		if ctx, err = unwatched(ctx); err != nil {
+			return nil, err
+		}
 	}
 	p.mu.Lock()
 	stmt, ok := p.prepared[query]
@@ -248,7 +252,7 @@ func (p *preparedDB) QueryContext(ctx context.Context, query string, args ...any
 	case full:
 		return p.DB.QueryContext(ctx, query, args...)
 	}
-	stmt, err = p.PrepareContext(ctx, query)
+	stmt, err := p.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}

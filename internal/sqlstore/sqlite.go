@@ -75,6 +75,7 @@ const (
 	writerCache     = "cache_size(-32768)" // KiB
 	readerCache     = "cache_size(-8192)"  // of each connection that reads
 	checkpointAfter = "wal_autocheckpoint(4000)"
+	maxReaders      = 16 // at a time in transactions, and as many beside them
 )
 
 // OpenSQLite opens the database in a folder, which it makes if need be.
@@ -105,7 +106,7 @@ func OpenSQLite(dir string, observe Observe) (*Store, error) {
 	}
 	// Beside the sessions, the pools have connections for migrations and for
 	// statements outside of transactions.
-	readers := max(4, runtime.NumCPU())
+	readers := min(max(4, runtime.NumCPU()), maxReaders)
 	write.SetMaxOpenConns(2)
 	read.SetMaxOpenConns(2 * readers)
 	read.SetMaxIdleConns(2 * readers)

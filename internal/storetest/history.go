@@ -201,10 +201,9 @@ func historyPurged(t *testing.T, store cms.Store) {
 	createPublishes(t, store, waiting)
 	purge := func(minutes int) {
 		t.Helper()
-		write(t, store, func(tx cms.Tx) error {
-			_, err := tx.PurgeHistory(t.Context(), later(minutes))
-			return err
-		})
+		for siteID, seq := range value(store.OldHistory(t.Context(), later(minutes)))(t) {
+			write(t, store, func(tx cms.Tx) error { return tx.PurgeHistory(t.Context(), siteID, seq) })
+		}
 	}
 	purge(1)
 	same(t, "nothing is old", len(value(store.Publishes(t.Context(), h.site.ID, cms.NoID, cms.ListQuery{Limit: 10}))(t)), 4)

@@ -224,12 +224,27 @@ func keptAnswers(t *testing.T, store cms.Store) {
 	k.Status, k.Body, k.At = 200, []byte("new"), later(5)
 	keep(k)
 	same(t, "in place of the older one", value(find("k", later(-1)))(t), k)
-	old := k
+	old, older := k, k
 	old.Key, old.At = "old", later(4)
+	older.Key, older.At = "older", later(3)
 	keep(old)
-	write(t, store, func(tx cms.Tx) error { return tx.ForgetAnswers(t.Context(), later(5)) })
+	keep(older)
+	forget := func(limit, want int) {
+		t.Helper()
+		write(t, store, func(tx cms.Tx) error {
+			n, err := tx.ForgetAnswers(t.Context(), later(5), limit)
+			same(t, "how many were forgotten", n, want)
+			return err
+		})
+	}
+	forget(1, 1)
+	_, err = find("older", later(-1))
+	wantNotFound(t, "forgotten first", cms.KindAnswer, err)
+	same(t, "not forgotten yet", value(find("old", later(-1)))(t), old)
+	forget(10, 1)
 	_, err = find("old", later(-1))
 	wantNotFound(t, "forgotten", cms.KindAnswer, err)
+	forget(10, 0)
 	same(t, "not forgotten", value(find("k", later(-1)))(t), k)
 }
 

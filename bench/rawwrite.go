@@ -72,7 +72,9 @@ func (w *rawWriter) start(context.Context) error {
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 		return nil // nothing was loaded yet
 	}
-	db, err := sql.Open("sqlite", "file:"+file+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=foreign_keys(1)")
+	// With the settings of Galley's own writer.
+	db, err := sql.Open("sqlite", "file:"+file+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)"+
+		"&_pragma=synchronous(full)&_pragma=foreign_keys(1)&_pragma=cache_size(-32768)&_pragma=wal_autocheckpoint(4000)")
 	if err != nil {
 		return err
 	}

@@ -14,20 +14,20 @@ import (
 
 // encode turns a wire type into a line of JSON. Wire types always encode.
 func encode(body any) []byte {
-	draft, _ := drafts.Get().(*[]byte)
-	*draft = append(appendJSON((*draft)[:0], body), '\n')
-	line := slices.Clip(slices.Clone(*draft))
-	if cap(*draft) <= maxDraft {
-		drafts.Put(draft)
+	text, _ := scratch.Get().(*[]byte)
+	*text = append(appendJSON((*text)[:0], body), '\n')
+	line := slices.Clone(*text)
+	if cap(*text) <= maxScratch {
+		scratch.Put(text)
 	}
 	return line
 }
 
-// drafts are where answers are written before their length is known.
-var drafts = sync.Pool{New: func() any { return new([]byte) }}
+// scratch is where answers are written before their length is known.
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
-// maxDraft bounds what is kept for the next answer.
-const maxDraft = 64 << 10
+// maxScratch bounds what is kept for the next answer.
+const maxScratch = 64 << 10
 
 // appendJSON writes pages by hand, which takes two thirds of the time: a list
 // has many, and every write of one is shown twice or thrice, in its answer and

@@ -11,7 +11,7 @@ import (
 	"galley/internal/cms"
 )
 
-// Pages write themselves: byte for byte as the standard library would.
+// Pages are written by hand, byte for byte as the standard library would.
 func TestEncodeIsLikeTheStandardLibrary(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	standard := func(value any) string {
@@ -95,7 +95,7 @@ func BenchmarkEncodeListOf20(b *testing.B) {
 		p.Name, p.Title, p.Description = "Words of a title", new("Words of a title"), new(strings.Repeat("and of a description ", 10))
 	}
 	type plain Page
-	b.Run("by itself", func(b *testing.B) {
+	b.Run("by hand", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			encode(list)

@@ -233,7 +233,13 @@ func (g *galley) builder(op operation) builder {
 			return request(dst, "GET", "/v6/pages"+pathname+"?siteId="+c.siteIDs[p.site]+options, headers, ""), c.pageIDs[p.number]
 		}
 	case list:
+		walks := c.walks()
 		return func(dst []byte, r *rand.Rand) ([]byte, string) {
+			if len(walks) > 0 {
+				target := walks[0] + options
+				walks = walks[1:]
+				return request(dst, "GET", target, headers, ""), `{"object":"list"`
+			}
 			p := &c.pages[r.IntN(len(c.pages))]
 			target := "/v6/pages?limit=20&siteId=" + c.siteIDs[p.site] + "&startingAfter=" + c.pageIDs[p.number] +
 				"&sortBy=" + sorts[r.IntN(len(sorts))] + options
@@ -268,6 +274,19 @@ func (g *galley) builder(op operation) builder {
 			return request(dst, "POST", "/v6/pages/batch", headers, body.String()), ""
 		}
 	}
+}
+
+// walks are lists that show every page once.
+func (c *contents) walks() (targets []string) {
+	for first := 0; first < len(c.pages); first += listSize {
+		p := c.pages[first]
+		target := "/v6/pages?limit=20&sortBy=createdAt&siteId=" + c.siteIDs[p.site]
+		if first%c.dataset.pages > 0 {
+			target += "&startingAfter=" + c.pageIDs[first-1]
+		}
+		targets = append(targets, target)
+	}
+	return targets
 }
 
 // eachOnce picks one of n: each in turn, as somebody has asked for every page

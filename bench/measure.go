@@ -38,7 +38,7 @@ type subject struct {
 	name              string
 	service, database []int
 	items             int // that one request is about
-	different         int // requests until every one was sent once, if it keeps the answers; or 0
+	different         int // requests until it has been asked for everything that it keeps; or 0
 	driver            func() (driver, error)
 }
 
@@ -47,8 +47,13 @@ func subjectOf(c contestant, op operation) subject {
 		name: c.name() + ", " + op.name, service: c.service(), database: c.database(), items: op.items(),
 		driver: func() (driver, error) { return c.driver(op) },
 	}
-	if g, ok := c.(*galley); ok && op.isGet() {
-		s.different = len(g.loaded.pages)
+	if g, ok := c.(*galley); ok {
+		switch {
+		case op.isGet():
+			s.different = len(g.loaded.pages)
+		case op.action == list: // every page once, and then every order of its site
+			s.different = 3 * len(g.loaded.pages) / listSize
+		}
 	}
 	return s
 }

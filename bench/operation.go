@@ -24,6 +24,7 @@ type operation struct {
 const (
 	connections = 32
 	batchSize   = 1000
+	listSize    = 20
 )
 
 // operations are run in this order: what writes comes last.

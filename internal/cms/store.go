@@ -32,6 +32,10 @@ type Store interface {
 	// the store.
 	Watch(ctx context.Context, w Watcher)
 
+	// HearsWithin is how long after another node's commit its watcher has heard
+	// of that at the latest, or that it may be deaf. 0: there are no other nodes.
+	HearsWithin() time.Duration
+
 	// Close gives up every connection.
 	Close() error
 }
@@ -111,6 +115,8 @@ type Reader interface {
 	Shape(ctx context.Context, siteID ID) (int64, error)
 	// Pages lists up to q.Limit+1 rows after the position.
 	Pages(ctx context.Context, q PageQuery) ([]PageRow, error)
+	// PageOrder is Pages for the ids alone.
+	PageOrder(ctx context.Context, q PageQuery) ([]ID, error)
 	// ListPages is Pages for the default locale and pages online, with what
 	// Shape tells and, if they are wanted, PagePaths, all of one moment.
 	// Without any page there is no shape.

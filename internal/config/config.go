@@ -37,7 +37,7 @@ type Server struct {
 	GuardPages    int            `help:"Number of live pages that a publish may always take away (default fewer than ${default})." default:"10" env:"GALLEY_GUARD_PAGES" placeholder:"PAGES"`
 	History       time.Duration  `help:"How long past publishes are kept; 0 is forever (default ${default})." name:"history-retention" default:"0s" env:"GALLEY_HISTORY_RETENTION" placeholder:"DURATION"`
 	Audit         time.Duration  `help:"How long the audit trail is kept; 0 is forever (default ${default})." name:"audit-retention" default:"0s" env:"GALLEY_AUDIT_RETENTION" placeholder:"DURATION"`
-	CacheSize     int64          `help:"Bytes of answers that are kept in memory; 0 keeps none (default ${default})." default:"134217728" env:"GALLEY_CACHE_SIZE" placeholder:"BYTES"`
+	CacheSize     int64          `help:"Bytes of answers, and of what lists showed, that are kept in memory; 0 keeps none (default ${default})." default:"134217728" env:"GALLEY_CACHE_SIZE" placeholder:"BYTES"`
 	DrainDelay    time.Duration  `help:"How long to go on serving, not ready, after SIGTERM, so that a load balancer notices (default ${default})." default:"1s" env:"GALLEY_DRAIN_DELAY" placeholder:"DURATION"`
 	SiteRetention time.Duration  `help:"How long a deleted site can be restored (default ${default})." default:"720h" env:"GALLEY_SITE_RETENTION" placeholder:"DURATION"`
 	LogLevel      string         `help:"Least level that is logged: debug, info, warn or error (default ${default})." default:"info" enum:"debug,info,warn,error" env:"GALLEY_LOG_LEVEL" placeholder:"LEVEL"`

@@ -21,8 +21,10 @@ type answer struct {
 	location string
 	secret   bool // the body has a key: nobody may store it
 
-	site    cms.ID // the site that a read is about, which it follows from alone
-	giveOut func() // to be called each time that the answer is given out
+	site       cms.ID // the site that a read is about, which it follows from alone
+	giveOut    func() // to be called each time that the answer is given out
+	remembered bool   // it was put together from memory
+	passing    bool   // it is not worth keeping
 }
 
 // of says that a read follows from a site alone.

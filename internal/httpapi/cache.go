@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"sync/atomic"
 
 	"github.com/maypok86/otter/v2"
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,6 +19,7 @@ import (
 type cache struct {
 	svc     *service.Service
 	answers *otter.Cache[cacheKey, *keptAnswer] // nil: off
+	lists   atomic.Int64                        // bytes of what lists showed
 	hits    prometheus.Counter
 	misses  prometheus.Counter
 }
@@ -46,12 +48,12 @@ func newCache(svc *service.Service, bytes int64, registry *prometheus.Registry) 
 	registry.MustRegister(uses)
 	c := &cache{svc: svc, hits: uses.WithLabelValues("yes"), misses: uses.WithLabelValues("no")}
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "galley_cache_bytes", Help: "Bytes of answers that are kept in memory.",
+		Name: "galley_cache_bytes", Help: "Bytes of answers, and of what lists showed, that are kept in memory.",
 	}, func() float64 {
 		if c.answers == nil {
 			return 0
 		}
-		return float64(c.answers.WeightedSize())
+		return float64(int64(c.answers.WeightedSize()) + c.lists.Load())
 	}))
 	if bytes > 0 {
 		c.answers = otter.Must(&otter.Options[cacheKey, *keptAnswer]{
@@ -59,6 +61,11 @@ func newCache(svc *service.Service, bytes int64, registry *prometheus.Registry) 
 			Weigher: func(key cacheKey, kept *keptAnswer) uint32 {
 				return uint32(len(key.address) + len(kept.body) + keptOverhead)
 			},
+		})
+		// Answers have what lists leave.
+		svc.KeepLists(bytes/4*3, func(taken int64) {
+			c.lists.Store(taken)
+			c.answers.SetMaximum(uint64(bytes - taken))
 		})
 	}
 	return c
@@ -114,8 +121,12 @@ func (c *cache) keep(r *request, ans answer, body []byte, tag string) {
 	if c.answers == nil || !readOnly(r.Method) || ans.status != http.StatusOK || ans.site == cms.NoID {
 		return
 	}
-	c.misses.Inc()
-	if !c.svc.Unchanged(r.moment, ans.site, r.who) {
+	if ans.remembered {
+		c.hits.Inc()
+	} else {
+		c.misses.Inc()
+	}
+	if ans.passing || !c.svc.Unchanged(r.moment, ans.site, r.who) {
 		return
 	}
 	c.answers.Set(cacheKey{r.who.ID(), r.RequestURI}, &keptAnswer{body, tag, r.pattern, ans.site, r.moment, ans.giveOut})

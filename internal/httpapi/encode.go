@@ -23,6 +23,24 @@ func encode(body any) []byte {
 	return line
 }
 
+// joinList is encode for a List of items that are encoded already.
+func joinList(items []string, hasMore bool) []byte {
+	const head, tail = `{"object":"list","data":[`, `],"hasMore":`
+	size := len(head) + len(tail) + len("false}\n") + len(items)
+	for _, item := range items {
+		size += len(item)
+	}
+	b := append(make([]byte, 0, size), head...)
+	for i, item := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, item...)
+	}
+	b = appendBool(b, tail, &hasMore)
+	return append(b, "}\n"...)
+}
+
 // scratch is where answers are written before their length is known.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
@@ -37,11 +55,6 @@ func appendJSON(b []byte, value any) []byte {
 	switch v := value.(type) {
 	case Page:
 		return appendPage(b, &v)
-	case List[Page]:
-		b = appendText(b, `{"object":`, v.Object)
-		b = appendItems(append(b, `,"data":`...), v.Data, appendPage)
-		b = appendBool(b, `,"hasMore":`, &v.HasMore)
-		return append(b, '}')
 	case Batch:
 		b = appendText(b, `{"object":`, v.Object)
 		b = appendItems(append(b, `,"results":`...), v.Results, func(b []byte, r *PageResult) []byte { return appendJSON(b, r.any) })

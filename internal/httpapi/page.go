@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"net/http"
+
 	"galley/internal/cms"
 	"galley/internal/service"
 )
@@ -123,7 +125,7 @@ func (a *API) listSitePages(r *request) (answer, error) {
 
 func (a *API) listPagesOf(r *request, siteID cms.ID) (answer, error) {
 	q := r.query
-	list, err := a.svc.Pages(r.Context(), r.who, service.ReadPages{
+	list, err := a.svc.ShownPages(r.Context(), r.who, service.ReadPages{
 		Query: cms.PageQuery{
 			SiteID: siteID, PathPrefix: q.pathPrefix, Sort: q.sort, Descending: q.descending,
 			IncludeOffline: q.includeOffline, Limit: q.list.Limit,
@@ -132,12 +134,17 @@ func (a *API) listPagesOf(r *request, siteID cms.ID) (answer, error) {
 		Locale:  q.locale,
 		After:   q.list.After,
 	})
-	ans := ok(newList(list.List, newPage))
-	ans.giveOut = list.GiveOut
+	if err != nil {
+		return answer{}, err
+	}
+	ans := answer{
+		status: http.StatusOK, raw: joinList(list.Items, list.HasMore), giveOut: list.GiveOut, remembered: list.Remembered,
+		passing: q.list.After != cms.NoID, // seldom asked for twice, and put together from what the service keeps
+	}
 	if list.Pure {
 		ans.site = siteID
 	}
-	return ans, err
+	return ans, nil
 }
 
 func (a *API) createPage(r *request) (answer, error) {

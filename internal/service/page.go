@@ -178,6 +178,16 @@ type PageList struct {
 	// GiveOut remembers where the list ends, for the walk to go on from there.
 	// It is to be called each time that the list is given out.
 	GiveOut func()
+
+	from listRead
+}
+
+// listRead is what a page list was read from.
+type listRead struct {
+	form   form
+	spoken speech
+	query  cms.PageQuery
+	moment int64 // before it was read
 }
 
 // Pages lists the pages of a site.
@@ -196,48 +206,45 @@ func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (PageLis
 
 // pagesFrom lists pages the thorough way.
 func (s *Service) pagesFrom(ctx context.Context, from source, who Caller, ask ReadPages) (PageList, error) {
-	q := ask.Query
-	list := PageList{Pure: true}
-	moment := s.changes.moment()
-	err := from.View(ctx, func(r cms.Reader) error {
-		f, err := s.formIn(ctx, r, who, q.SiteID, moment)
+	list := PageList{Pure: true, from: listRead{query: ask.Query, moment: s.changes.moment()}}
+	in := &list.from
+	err := from.View(ctx, func(r cms.Reader) (err error) {
+		if in.form, err = s.formIn(ctx, r, who, in.query.SiteID, in.moment); err != nil {
+			return err
+		}
+		if err := who.mayRead(in.form.site, ask.Version); err != nil {
+			return err
+		}
+		if in.query.Version, err = s.version(ctx, r, in.form.site, ask.Version); err != nil {
+			return err
+		}
+		if in.spoken, err = in.form.speak(ask.Locale); err != nil {
+			return err
+		}
+		in.query.LocaleID = in.spoken.localeID
+		if in.query.After, list.Pure, err = s.pagePosition(ctx, r, who, in.query, ask.After); err != nil {
+			return err
+		}
+		rows, err := r.Pages(ctx, in.query)
 		if err != nil {
 			return err
 		}
-		if err := who.mayRead(f.site, ask.Version); err != nil {
-			return err
-		}
-		if q.Version, err = s.version(ctx, r, f.site, ask.Version); err != nil {
-			return err
-		}
-		spoken, err := f.speak(ask.Locale)
-		if err != nil {
-			return err
-		}
-		q.LocaleID = spoken.localeID
-		if q.After, list.Pure, err = s.pagePosition(ctx, r, who, q, ask.After); err != nil {
-			return err
-		}
-		rows, err := r.Pages(ctx, q)
-		if err != nil {
-			return err
-		}
-		cut := cms.CutList(rows, q.Limit)
+		cut := cms.CutList(rows, in.query.Limit)
 		ids := make([]cms.ID, len(cut.Items))
 		for i, row := range cut.Items {
 			ids[i] = row.ID
 		}
-		paths, err := r.PagePaths(ctx, q.SiteID, q.Version, ids)
+		paths, err := r.PagePaths(ctx, in.query.SiteID, in.query.Version, ids)
 		if err != nil {
 			return err
 		}
 		list.List = cms.List[PageView]{Items: make([]PageView, len(cut.Items)), HasMore: cut.HasMore}
 		for i, row := range cut.Items {
-			list.Items[i] = spoken.viewRow(row, paths[row.ID])
+			list.Items[i] = in.spoken.viewRow(row, paths[row.ID])
 		}
 		return nil
 	})
-	s.endsAt(&list, who, q, moment)
+	s.endsAt(&list, who)
 	return list, err
 }
 

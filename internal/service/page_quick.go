@@ -277,15 +277,16 @@ func (s *Service) quickPages(ctx context.Context, from source, who Caller, ask R
 	for i, l := range cut.Items {
 		list.Items[i] = spoken.viewRow(l.PageRow, l.Paths)
 	}
-	s.endsAt(&list, who, q, moment)
+	list.from = listRead{f, spoken, q, moment}
+	s.endsAt(&list, who)
 	return list, true
 }
 
 // endsAt notes where a list ends, for the walk to go on from there.
-func (s *Service) endsAt(list *PageList, who Caller, q cms.PageQuery, moment int64) {
+func (s *Service) endsAt(list *PageList, who Caller) {
 	list.GiveOut = func() {}
-	if n := len(list.Items); n > 0 {
-		last := position{list.Items[n-1].Position(q.Sort), moment}
+	if n, q := len(list.Items), list.from.query; n > 0 {
+		last := position{list.Items[n-1].Position(q.Sort), list.from.moment}
 		list.GiveOut = func() { s.positions.remember(who.ID(), q, last) }
 	}
 }

@@ -21,6 +21,7 @@ type Service struct {
 	callers   callers
 	forms     forms
 	positions *positions
+	shelves   *shelves // nil: none
 	usage     usage
 	underWay  underWay
 }

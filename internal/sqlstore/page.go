@@ -42,6 +42,7 @@ func scanPageRow(r row) (cms.PageRow, error) {
 // source is a table that has pages of a version, and which of its rows do.
 type source struct {
 	table string
+	group string // the column that tells rows of a page apart that do not go together
 	where string
 	args  []any
 }
@@ -51,11 +52,11 @@ type source struct {
 func sources(siteID cms.ID, version cms.Version) []source {
 	if seq, past := version.Past(); past {
 		return []source{
-			{"page", "p.site_id = ? and p." + is(cms.Live) + " and p.since <= ?", []any{siteID, seq}},
-			{"page_past", "p.site_id = ? and p.since <= ? and p.until > ?", []any{siteID, seq, seq}},
+			{"page", "version", "p.site_id = ? and p." + is(cms.Live) + " and p.since <= ?", []any{siteID, seq}},
+			{"page_past", "since", "p.site_id = ? and p.since <= ? and p.until > ?", []any{siteID, seq, seq}},
 		}
 	}
-	return []source{{"page", "p.site_id = ? and p." + is(version), []any{siteID}}}
+	return []source{{"page", "version", "p.site_id = ? and p." + is(version), []any{siteID}}}
 }
 
 // is names a version. It is part of the text of a statement, since a value that
@@ -220,46 +221,82 @@ func (q queries) LocalizedPages(ctx context.Context, siteID cms.ID, version cms.
 // second is read only as far as the first one's end, so that a site that is
 // translated throughout does not read past all of its default values.
 func (q queries) Pages(ctx context.Context, pq cms.PageQuery) ([]cms.PageRow, error) {
-	rows, err := q.pagesOf(ctx, pq, pq.LocaleID, nil)
-	if err != nil || pq.LocaleID == cms.NoID {
-		return rows, err
-	}
-	var until *cms.PagePosition
-	if len(rows) > pq.Limit {
-		until = new(rows[pq.Limit].Position(pq.Sort))
-	}
-	inherited, err := q.pagesOf(ctx, pq, cms.NoID, until)
-	return mergePages(pq, append(rows, inherited...)), err
+	return list(ctx, q, pq, listItem[cms.PageRow]{
+		columns:  source.columns,
+		scan:     scanPageRow,
+		position: func(r cms.PageRow) cms.PagePosition { return r.Position(pq.Sort) },
+	})
 }
 
-// pagesOf reads the rows stored for one locale, in every state asked for.
-func (q queries) pagesOf(ctx context.Context, pq cms.PageQuery, localeID cms.ID, until *cms.PagePosition) ([]cms.PageRow, error) {
+// PageOrder is Pages for no more than the indexes have.
+func (q queries) PageOrder(ctx context.Context, pq cms.PageQuery) ([]cms.ID, error) {
+	item := listItem[cms.PagePosition]{
+		columns: func(source) string { return `p.id, ` + sortColumns[pq.Sort] },
+		scan: func(r row) (p cms.PagePosition, err error) {
+			if byTime(pq.Sort) {
+				return p, r.Scan(&p.ID, scanTime(&p.Key.At))
+			}
+			return p, r.Scan(&p.ID, &p.Key.Text)
+		},
+		position: func(p cms.PagePosition) cms.PagePosition { return p },
+	}
+	positions, err := list(ctx, q, pq, item)
+	ids := make([]cms.ID, len(positions))
+	for i, p := range positions {
+		ids[i] = p.ID
+	}
+	return ids, err
+}
+
+// listItem is what a list reads of each page.
+type listItem[T any] struct {
+	columns  func(source) string
+	scan     func(row) (T, error)
+	position func(T) cms.PagePosition
+}
+
+func list[T any](ctx context.Context, q queries, pq cms.PageQuery, item listItem[T]) ([]T, error) {
+	items, err := listIn(ctx, q, pq, item, pq.LocaleID, nil)
+	if err != nil || pq.LocaleID == cms.NoID {
+		return items, err
+	}
+	var until *cms.PagePosition
+	if len(items) > pq.Limit {
+		until = new(item.position(items[pq.Limit]))
+	}
+	inherited, err := listIn(ctx, q, pq, item, cms.NoID, until)
+	return mergeList(pq, item, append(items, inherited...)), err
+}
+
+// listIn reads what is stored for one locale, in every state asked for.
+func listIn[T any](ctx context.Context, q queries, pq cms.PageQuery, item listItem[T], localeID cms.ID, until *cms.PagePosition) ([]T, error) {
 	states := []int{stateOnline, stateOffline}
 	if !pq.IncludeOffline {
 		states = states[:1]
 	}
-	var rows []cms.PageRow
+	var items []T
 	for _, s := range sources(pq.SiteID, pq.Version) {
 		for _, state := range states {
-			more, err := q.pagesIn(ctx, s, pq, localeID, state, until)
+			query, args := listQuery(s, item.columns(s), pq, localeID, state, until)
+			more, err := all(ctx, q, item.scan, query, args...)
 			if err != nil {
 				return nil, err
 			}
-			rows = append(rows, more...)
+			items = append(items, more...)
 		}
 	}
-	return mergePages(pq, rows), nil
+	return mergeList(pq, item, items), nil
 }
 
-func mergePages(pq cms.PageQuery, rows []cms.PageRow) []cms.PageRow {
-	slices.SortFunc(rows, func(a, b cms.PageRow) int {
-		order := a.Position(pq.Sort).Compare(b.Position(pq.Sort))
+func mergeList[T any](pq cms.PageQuery, item listItem[T], items []T) []T {
+	slices.SortFunc(items, func(a, b T) int {
+		order := item.position(a).Compare(item.position(b))
 		if pq.Descending {
 			return -order
 		}
 		return order
 	})
-	return rows[:min(len(rows), pq.Limit+1)]
+	return items[:min(len(items), pq.Limit+1)]
 }
 
 var sortColumns = map[cms.PageSort]string{
@@ -270,10 +307,7 @@ var sortColumns = map[cms.PageSort]string{
 	cms.SortUpdatedAt:   "p.updated_at",
 }
 
-func (q queries) pagesIn(ctx context.Context, s source, pq cms.PageQuery, localeID cms.ID, state int, until *cms.PagePosition) ([]cms.PageRow, error) {
-	query, args := listQuery(s, s.columns(), pq, localeID, state, until)
-	return all(ctx, q, scanPageRow, query, args...)
-}
+func byTime(sort cms.PageSort) bool { return sort == cms.SortCreatedAt || sort == cms.SortUpdatedAt }
 
 // listQuery reads the rows of one locale and state from the index of the order
 // asked for.
@@ -284,7 +318,7 @@ func listQuery(s source, columns string, pq cms.PageQuery, localeID cms.ID, stat
 		after, notAfter, direction = "<", ">=", " desc"
 	}
 	key := func(p cms.PagePosition) any {
-		if pq.Sort == cms.SortCreatedAt || pq.Sort == cms.SortUpdatedAt {
+		if byTime(pq.Sort) {
 			return p.Key.At
 		}
 		return p.Key.Text
@@ -312,12 +346,8 @@ func listQuery(s source, columns string, pq cms.PageQuery, localeID cms.ID, stat
 		// The offset keeps PostgreSQL from turning the look-up of one row into
 		// a join over all rows of the locale.
 		query += ` and not exists (select 1 from ` + s.table + ` o where o.site_id = p.site_id and o.id = p.id and o.locale_id = ?
-			and o.since = p.since`
+			and o.` + s.group + ` = p.` + s.group + ` limit 1 offset 0)`
 		args = append(args, pq.LocaleID)
-		if s.table == "page" {
-			query += ` and o.version = p.version`
-		}
-		query += ` limit 1 offset 0)`
 	}
 	query += ` order by ` + column + direction + `, p.id` + direction + atMost(pq.Limit+1)
 	return query, args

@@ -409,6 +409,8 @@ func useLists(t *testing.T, q queries, pq cms.PageQuery, localeID cms.ID) {
 				for _, pq.PathPrefix = range []string{"", "/p"} {
 					pq.After = nil
 					for _, pq.Limit = range []int{0, 20} { // 0: so that the locale's own rows end the inherited ones
+						_, err := q.PageOrder(t.Context(), pq)
+						do(t, err)
 						rows, err := q.Pages(t.Context(), pq)
 						do(t, err)
 						if len(rows) > 0 {

@@ -23,6 +23,15 @@ func (s *Store) Watch(ctx context.Context, w cms.Watcher) {
 	s.watch(ctx, w)
 }
 
+// HearsWithin is how long others' changes take to be heard of. A node that sends
+// nothing is missed after its silence, and noticed at the next look.
+func (s *Store) HearsWithin() time.Duration {
+	if s.announcer == nil {
+		return 0
+	}
+	return 2 * silence
+}
+
 // watchers are those who watch a store in this program.
 type watchers struct {
 	mu  sync.Mutex

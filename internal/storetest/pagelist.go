@@ -20,6 +20,7 @@ func listed(t *testing.T, store cms.Store, q cms.PageQuery) []cms.PageRow {
 	var rows []cms.PageRow
 	for {
 		got := value(store.Pages(t.Context(), q))(t)
+		sameList(t, "PageOrder", value(store.PageOrder(t.Context(), q))(t), ids(got, func(r cms.PageRow) cms.ID { return r.ID }))
 		list := cms.CutList(got, q.Limit)
 		rows = append(rows, list.Items...)
 		if !list.HasMore {

@@ -1,0 +1,117 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"galley/internal/httpapi"
+)
+
+// busySite is a site with pages of every kind, and their ids: localized,
+// offline, deleted, live and not.
+func busySite(t *testing.T, s *system, random *rand.Rand) (site string, pages []string) {
+	t.Helper()
+	site, _ = s.newSite(t)
+	s.must(t, 201, "POST", "/v2/locales", `{"siteId":"`+site+`","locale":"fr"}`)
+	for i := range 40 {
+		page := s.newPage(t, site, fmt.Sprintf("/%d", random.IntN(1_000_000)))
+		pages = append(pages, page)
+		s.must(t, 200, "PATCH", "/v6/pages/"+page, fmt.Sprintf(`{"title":"T%d"}`, random.IntN(9)))
+		if i%3 == 0 {
+			s.must(t, 200, "PATCH", "/v6/pages/"+page+"?locale=fr", fmt.Sprintf(`{"title":"F \"%d\"","pathname":"/fr/%d"}`, random.IntN(9), i))
+		}
+		if i%7 == 0 {
+			s.must(t, 200, "PATCH", "/v6/pages/"+page, `{"isOnline":false}`)
+		}
+	}
+	s.must(t, 201, "POST", "/v2/sites/"+site+"/publish", "")
+	s.must(t, 204, "DELETE", "/v6/pages/"+pages[5], "")
+	return site, pages
+}
+
+func TestListsFromMemoryAreThoseOfTheStore(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		forgetful := newSystem(t, s.store, nil, func(o *httpapi.Options) { o.CacheBytes = 0 })
+		forgetful.key = s.key
+		random := rand.New(rand.NewPCG(11, 12))
+		site, pages := busySite(t, s, random)
+		pick := func(words ...string) string { return words[random.IntN(len(words))] }
+		cursors := append([]string{"", "00000000-0000-4000-8000-000000000000"}, pages...)
+		list := "/v6/pages?siteId=" + site
+		compare := func(more string) {
+			t.Helper()
+			want, got := forgetful.call(t, "GET", list+more, ""), s.call(t, "GET", list+more, "")
+			if got.status != want.status || string(got.body) != string(want.body) || got.header.Get("ETag") != want.header.Get("ETag") {
+				t.Fatalf("%s: %d %s\nwithout memory: %d %s", list+more, got.status, got.body, want.status, want.body)
+			}
+		}
+		some := func() {
+			t.Helper()
+			for range 8 {
+				more := fmt.Sprintf("&limit=%d", 1+random.IntN(8))
+				if cursor := pick(cursors...); cursor != "" {
+					more += "&startingAfter=" + cursor
+				}
+				compare(more)
+			}
+		}
+		for range 60 {
+			some() // after a write, in the order from before it
+			list = fmt.Sprintf("/v6/pages?siteId=%s&sortBy=%s%s%s%s%s", site, pick("path", "title", "description", "createdAt", "updatedAt"),
+				pick("", "&sortDirection=desc"), pick("", "&locale=fr"), pick("", "&versionRef=ref:live"), pick("", "&includeOffline=true"))
+			some()
+			compare("&limit=100") // from here on, all is known
+			some()
+			page := "/v6/pages/" + pick(pages[6:]...)
+			switch random.IntN(5) {
+			case 0:
+				s.must(t, 200, "PATCH", page, fmt.Sprintf(`{"title":"T%d"}`, random.IntN(9)))
+			case 1:
+				s.must(t, 200, "PATCH", page+"?locale=fr", fmt.Sprintf(`{"title":"F%d"}`, random.IntN(9)))
+			case 2:
+				s.must(t, 200, "PATCH", page, fmt.Sprintf(`{"isOnline":%t}`, random.IntN(2) == 0))
+			case 3: // by somebody else, who shares the store
+				forgetful.must(t, 200, "PATCH", page, fmt.Sprintf(`{"description":"D%d"}`, random.IntN(9)))
+			default:
+				s.must(t, 200, "PATCH", page, fmt.Sprintf(`{"title":"T%d, live"}`, random.IntN(1_000_000)))
+				s.must(t, 201, "POST", "/v2/sites/"+site+"/publish", "")
+			}
+		}
+	})
+}
+
+func TestListsComeFromMemoryWhereverTheyBegin(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		random := rand.New(rand.NewPCG(13, 14))
+		site, pages := busySite(t, s, random)
+		s.warm(t, "/v2/sites/"+site) // only who hears of changes keeps anything
+		for _, order := range []string{"path", "title&sortDirection=desc", "updatedAt&locale=fr", "createdAt&versionRef=ref:live"} {
+			list := "/v6/pages?siteId=" + site + "&sortBy=" + order
+			s.must(t, 200, "GET", list+"&limit=100", "")
+			s.warm(t, list+"&limit=3&startingAfter="+pages[20])
+			// What is known of all pages is known of each: none is read again.
+			before := s.fromMemory(t)
+			s.must(t, 200, "GET", list+"&limit=7&startingAfter="+pages[30], "")
+			if s.fromMemory(t) == before {
+				t.Errorf("%s: a list that nobody asked for, of pages that all were shown, is read anew", order)
+			}
+		}
+	})
+}
+
+func TestListMemoryAsksWhoReads(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		random := rand.New(rand.NewPCG(15, 16))
+		site, pages := busySite(t, s, random)
+		target := "/v6/pages?siteId=" + site + "&limit=3&startingAfter=" + pages[20]
+		s.warm(t, target)
+		other, _ := s.newSite(t)
+		restricted := s.must(t, 201, "POST", "/v2/apps", `{"name":"Other","scopes":["read"],"siteIds":["`+other+`"]}`).str(t, "key")
+		for key, want := range map[string]int{freshWorkspace(t, s).key: 403, restricted: 403, "": 401} {
+			if r := s.send(t, key, "GET", target, ""); r.status != want {
+				t.Errorf("a key that may not read the site is answered %d, want %d", r.status, want)
+			}
+		}
+	})
+}

@@ -19,8 +19,10 @@ func (b *bench) compare(ctx context.Context) (c *comparison, err error) {
 		bigPages, bigChanges = 10_000, 1_000
 	}
 	c = &comparison{Sites: data.sites, Pages: data.pages, Memory: map[string]memory{}}
-	if err := b.compareOperations(ctx, data, c); err != nil {
-		return nil, err
+	if !b.bigOnly {
+		if err := b.compareOperations(ctx, data, c); err != nil {
+			return nil, err
+		}
 	}
 	c.Big, err = b.measureBig(ctx, bigPages, bigChanges)
 	return c, err

@@ -1,7 +1,7 @@
 // Command bench measures Galley, a peer and the bare limit side by side, in one
 // run on one machine, and holds the ratios against the targets.
 //
-//	bench [--quick] [--rounds N] [--growth [--growth-max N]] [--profile] [--force] [--report DIR]
+//	bench [--quick] [--rounds N] [--growth [--growth-max N]] [--big] [--profile] [--force] [--report DIR]
 //
 // It runs in the root of the repository and writes docs/benchmarks.md; see
 // 'make bench'.
@@ -22,6 +22,7 @@ import (
 type bench struct {
 	quick, force bool
 	growth       bool
+	bigOnly      bool
 	profiles     bool
 	maxPages     int // of growth
 	rounds       int
@@ -42,6 +43,7 @@ func main() {
 	b := &bench{lengths: lengths{time.Second, 4 * time.Second}}
 	flag.BoolVar(&b.quick, "quick", false, "measure a few operations on SQLite alone, once, and keep nothing")
 	flag.BoolVar(&b.growth, "growth", false, "measure how costs grow with pages and locales, and nothing else")
+	flag.BoolVar(&b.bigOnly, "big", false, "measure big work and nothing else, and keep nothing")
 	flag.IntVar(&b.maxPages, "growth-max", maxGrownPages, fmt.Sprintf("the most pages to grow to, at least %d", basePages))
 	flag.BoolVar(&b.profiles, "profile", false, "also tell where Galley's time goes")
 	flag.BoolVar(&b.force, "force", false, "measure on a busy machine too, and keep nothing")
@@ -73,7 +75,7 @@ func (b *bench) runIn(ctx context.Context, parent string) (err error) {
 	if b.maxPages < basePages {
 		return fmt.Errorf("--growth-max must be at least %d, which everything is compared with", basePages)
 	}
-	if b.report, err = reportFolder(b.report, b.force || b.quick); err != nil {
+	if b.report, err = reportFolder(b.report, b.force || b.quick || b.bigOnly); err != nil {
 		return err
 	}
 	if info, err := os.Stdout.Stat(); err == nil {

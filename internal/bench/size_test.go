@@ -5,10 +5,12 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -193,21 +195,50 @@ func BenchmarkPublishSite(b *testing.B) {
 	})
 }
 
-// BenchmarkPublishChanges puts the changes of a tenth of a site's pages live.
+// BenchmarkPublishChanges puts the changes of a tenth of a site's pages live,
+// alone and with some who read its live pages meanwhile.
 func BenchmarkPublishChanges(b *testing.B) {
 	const pages, changes = 100_000, 10_000
 	onBothEngines(b, func(b *testing.B, f *fixture) {
 		site := f.newSite(b, pages)
 		f.publish(b, site.id)
-		for round := 0; b.Loop(); round++ {
-			b.StopTimer()
-			for first := 0; first < pages; first += 1000 { // some of every thousand
-				f.edit(b, sizedSite{site.id, site.pages[first : first+changes/100]}, fmt.Sprintf(`"title":"Edit %d of %%d, %%d and %%d"`, round))
-			}
-			b.StartTimer()
-			f.publish(b, site.id)
+		var changed []page
+		for i := 0; i < pages; i += pages / changes { // all over the site
+			changed = append(changed, site.pages[i])
 		}
-		b.ReportMetric(float64(changes*b.N)/b.Elapsed().Seconds(), "pages/s")
+		round := 0
+		for name, readers := range map[string]int{"alone": 0, "read": 4} {
+			b.Run(name, func(b *testing.B) {
+				for b.Loop() {
+					b.StopTimer()
+					round++
+					for some := range slices.Chunk(changed, 1000) {
+						f.edit(b, sizedSite{site.id, some}, fmt.Sprintf(`"title":"Edit %d of %%d, %%d and %%d"`, round))
+					}
+					stop := make(chan struct{})
+					var reading sync.WaitGroup
+					for range readers {
+						reading.Go(func() {
+							for {
+								select {
+								case <-stop:
+									return
+								case <-time.After(time.Millisecond):
+									f.send(b, "GET", "/v6/pages/"+site.pages[rand.IntN(1000)].ID+"?versionRef=ref:live", "")
+								}
+							}
+						})
+					}
+					b.StartTimer()
+					f.publish(b, site.id)
+					b.StopTimer()
+					close(stop)
+					reading.Wait()
+					b.StartTimer()
+				}
+				b.ReportMetric(float64(changes*b.N)/b.Elapsed().Seconds(), "pages/s")
+			})
+		}
 	})
 }
 

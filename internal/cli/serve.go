@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -87,7 +86,9 @@ func (c *serveCommand) Run(t *terminal) error {
 		return errors.Join(err, listener.Close(), closeReplica(), store.Close())
 	}
 	stopWatching := watch(t.ctx, svc)
-	err = srv.Run(t.ctx, listener, c.handler(svc, store, buckets, srv, registry, log))
+	api := c.handler(svc, store, buckets, srv, registry, log)
+	srv.Quick = api.Quick
+	err = srv.Run(t.ctx, listener, api)
 	stopWatching()
 	return errors.Join(err, closeBuckets(), closeReplica(), store.Close())
 }
@@ -176,7 +177,7 @@ Try it:
 `, first.Key, first.App.WorkspaceID, first.Key, address)
 }
 
-func (c *serveCommand) handler(svc *service.Service, store *sqlstore.Store, buckets httpapi.Buckets, srv *server.Server, registry *prometheus.Registry, log *slog.Logger) http.Handler {
+func (c *serveCommand) handler(svc *service.Service, store *sqlstore.Store, buckets httpapi.Buckets, srv *server.Server, registry *prometheus.Registry, log *slog.Logger) *httpapi.API {
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return httpapi.New(httpapi.Options{
 		Service: svc, Log: log, Registry: registry, Version: Version, CacheBytes: c.CacheSize,

@@ -324,7 +324,7 @@ func (w *hostileWorld) addStrangers(t *testing.T) {
 	w.values["{foreignKey}"] = string(stranger.Key)
 	w.values["{foreignApp}"] = stranger.App.ID.String()
 	w.values["{foreignWorkspace}"] = stranger.App.WorkspaceID.String()
-	own := &system{w.store, w.svc, w.url, string(stranger.Key), stranger.App}
+	own := &system{w.store, w.svc, w.api, w.url, string(stranger.Key), stranger.App}
 	w.values["{foreign}"], w.values["{foreignSiteKey}"] = own.newSite(t)
 	w.values["{foreignPage}"] = own.newPage(t, w.values["{foreign}"], "/about")
 	r := own.must(t, 200, "GET", "/v6/pages/"+w.values["{foreignPage}"], "")

@@ -86,7 +86,7 @@ func (a *API) recall(w *responseWriter, r *request) bool {
 		return false
 	}
 	r.who = who
-	kept, ok := a.cache.find(r)
+	kept, ok := a.cache.find(who, r.RequestURI)
 	if !ok {
 		r.who = service.Caller{}
 		return false
@@ -106,10 +106,10 @@ func (a *API) recall(w *responseWriter, r *request) bool {
 	return true
 }
 
-// find returns the answer to a request if it is at hand and right.
-func (c *cache) find(r *request) (*keptAnswer, bool) {
-	kept, ok := c.answers.GetIfPresent(cacheKey{r.who.ID(), r.RequestURI})
-	if !ok || !c.svc.Unchanged(kept.moment, kept.site, r.who) {
+// find returns the answer to a caller's GET if it is at hand and right.
+func (c *cache) find(who service.Caller, address string) (*keptAnswer, bool) {
+	kept, ok := c.answers.GetIfPresent(cacheKey{who.ID(), address})
+	if !ok || !c.svc.Unchanged(kept.moment, kept.site, who) {
 		return nil, false
 	}
 	return kept, true

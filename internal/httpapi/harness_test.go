@@ -45,6 +45,7 @@ func onBothEngines(t *testing.T, test func(t *testing.T, s *system)) {
 type system struct {
 	store *sqlstore.Store
 	svc   *service.Service
+	api   *httpapi.API
 	url   string
 	key   string // App key of the first workspace, every scope
 	first cms.App
@@ -73,10 +74,11 @@ func newSystem(t *testing.T, store *sqlstore.Store, err error, options ...func(*
 	for _, option := range options {
 		option(&o)
 	}
-	server := httptest.NewServer(httpapi.New(o))
+	api := httpapi.New(o)
+	server := httptest.NewServer(api)
 	t.Cleanup(server.Close)
 	watch(t, svc)
-	s := &system{store: store, svc: svc, url: server.URL}
+	s := &system{store: store, svc: svc, api: api, url: server.URL}
 	if first != nil { // a second system on a store has the first one's app
 		s.key, s.first = string(first.Key), first.App
 	}

@@ -10,6 +10,7 @@ import (
 
 	"galley/internal/cms"
 	"galley/internal/ratelimit"
+	"galley/internal/service"
 )
 
 // Buckets count requests against rates: in this process, or shared by nodes.
@@ -28,10 +29,22 @@ var errTooMany = &cms.Error{Code: codeTooManyRequests, Message: "Too many reques
 
 // admitCredential counts a request of a known credential.
 func (l *Limits) admitCredential(h http.Header, r *request) error {
-	if r.who.App != nil {
-		return l.admit(h, r, "app:"+r.who.ID().String(), l.rateOf(r.who.App))
+	return l.admit(h, r, credentialBucket(r.who), l.rate(r.who))
+}
+
+func credentialBucket(who service.Caller) string {
+	if who.App != nil {
+		return "app:" + who.ID().String()
 	}
-	return l.admit(h, r, "site:"+r.who.ID().String(), l.Site)
+	return "site:" + who.ID().String()
+}
+
+// rate is the one that a credential has.
+func (l *Limits) rate(who service.Caller) ratelimit.Rate {
+	if who.App != nil {
+		return l.rateOf(who.App)
+	}
+	return l.Site
 }
 
 // rateOf is an app's own rate, if the operator gave it one that can be read.
@@ -49,25 +62,30 @@ func (l *Limits) admitStranger(h http.Header, r *request, from netip.Addr) error
 	return l.admit(h, r, "auth:"+household(from), l.Auth)
 }
 
-// admit counts a request and says in the answer's headers how much is left.
-func (l *Limits) admit(h http.Header, r *request, bucket string, rate ratelimit.Rate) error {
+// limitHeaders are those that say how much is left, as net/http keeps them.
+var limitHeaders = [...]string{"Ratelimit-Policy", "Ratelimit", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"}
+
+// take counts a request, and returns the values of limitHeaders, if there are
+// any: in one piece of memory, since every answer has them.
+func (l *Limits) take(ctx context.Context, bucket string, rate ratelimit.Rate) (result ratelimit.Result, headers []string) {
 	if rate.Off() {
-		return nil
+		return ratelimit.Result{Allowed: true}, nil
 	}
-	result := l.Buckets.Take(r.Context(), bucket, rate)
+	result = l.Buckets.Take(ctx, bucket, rate)
 	limit, remaining := strconv.Itoa(rate.Requests), strconv.Itoa(result.Remaining)
 	reset := strconv.Itoa(seconds(result.ResetAfter))
-	// Every answer has these: their names are written as net/http keeps them,
-	// and their values are in one piece of memory.
-	values := []string{
+	return result, []string{
 		`"default";q=` + limit + `;w=` + strconv.Itoa(seconds(rate.Period)), `"default";r=` + remaining + `;t=` + reset,
 		limit, remaining, reset,
 	}
-	h["Ratelimit-Policy"] = values[0:1:1]
-	h["Ratelimit"] = values[1:2:2]
-	h["X-Ratelimit-Limit"] = values[2:3:3]
-	h["X-Ratelimit-Remaining"] = values[3:4:4]
-	h["X-Ratelimit-Reset"] = values[4:5:5]
+}
+
+// admit counts a request and says in the answer's headers how much is left.
+func (l *Limits) admit(h http.Header, r *request, bucket string, rate ratelimit.Rate) error {
+	result, headers := l.take(r.Context(), bucket, rate)
+	for i := range headers {
+		h[limitHeaders[i]] = headers[i : i+1 : i+1]
+	}
 	if result.Allowed {
 		return nil
 	}

@@ -71,11 +71,16 @@ func refusalHead(closing bool) []byte {
 		h.Set("Connection", "close")
 	}
 	protect(h, &http.Request{})
-	text := []byte("HTTP/1.1 503 Service Unavailable\r\n")
-	for _, name := range slices.Sorted(maps.Keys(h)) {
-		text = fmt.Appendf(text, "%s: %s\r\n", name, h.Get(name))
-	}
+	text := appendHeaders([]byte("HTTP/1.1 503 Service Unavailable\r\n"), h)
 	return append(text, "X-Request-Id: "...)
+}
+
+// appendHeaders writes headers as they go over the wire, each with one value.
+func appendHeaders(dst []byte, h http.Header) []byte {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		dst = fmt.Appendf(dst, "%s: %s\r\n", name, h.Get(name))
+	}
+	return dst
 }
 
 // ShedCounter names the metric of those who were not served, by the reason.

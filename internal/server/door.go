@@ -22,8 +22,9 @@ type door struct {
 	net.Listener
 	max     int64 // 0: any number
 	refusal func(keep bool) []byte
-	crowded func() bool   // connections are not to be kept
-	idle    time.Duration // how long guests may be idle
+	quick   func(dst, request []byte) ([]byte, bool) // nil: none
+	crowded func() bool                              // connections are not to be kept
+	idle    time.Duration                            // how long guests may be idle
 	queue   queue
 
 	open, refused atomic.Int64
@@ -54,7 +55,7 @@ func (d *door) Accept() (net.Conn, error) {
 func (d *door) let(conn net.Conn) *guest {
 	g := &guest{Conn: conn, door: d}
 	if tcp, ok := conn.(*net.TCPConn); ok && d.refusal != nil {
-		g.raw, _ = tcp.SyscallConn() // without it, nothing is refused
+		g.raw, _ = tcp.SyscallConn() // without it, all is left to net/http
 	}
 	return g
 }

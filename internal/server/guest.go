@@ -10,19 +10,24 @@ import (
 )
 
 // guest is a connection that was let in. It follows where requests begin and
-// end, so that a busy server can refuse one before it is parsed: net/http takes
-// three times as long to read a request and answer it.
+// end, so that one can be answered before it is parsed, when its answer is at
+// hand or the server is busy: net/http takes three times as long to read a
+// request and answer it.
 type guest struct {
 	net.Conn
 	door *door
 	left sync.Once
-	raw  syscall.RawConn // nil: requests are not refused here
+	raw  syscall.RawConn // nil: requests are not answered here
 
 	// rest is how many bytes of the request under way have not been read: at 0
 	// the next byte begins a request.
 	rest int64
 	// lost tells that this is not known any more.
 	lost bool
+	// ahead is the first byte of a request that net/http has had before the
+	// others; hasAhead tells that it has.
+	ahead    byte
+	hasAhead bool
 	// known tells that net/http has had a request from here: the first one of a
 	// connection is always left to it, which has its own time for it.
 	known bool
@@ -40,8 +45,8 @@ func (g *guest) Close() error {
 
 // Read reads for net/http, which asks for the bytes of one request after the
 // other, and for those of the next one only when it has answered the last. The
-// only exception are single bytes, by which it finds out whether the client has
-// left.
+// only exception is the first byte of the next one, by which it finds out
+// whether the client has left.
 func (g *guest) Read(p []byte) (int, error) {
 	for {
 		n, err := g.Conn.Read(p)
@@ -52,32 +57,62 @@ func (g *guest) Read(p []byte) (int, error) {
 			g.rest -= int64(n)
 			g.lost = g.rest < 0
 			return n, err
+		case len(p) == 1 && !g.hasAhead:
+			g.ahead, g.hasAhead = p[0], true
+			return n, err
 		}
-		length, refusable := request(p[:n])
-		if err == nil && refusable && length == int64(n) && g.known && !g.door.crowded() && g.door.queue.refuses(g.raw, g.refused) {
-			if err := g.refuse(); err != nil {
+		text := p[:n]
+		if g.hasAhead {
+			text = append([]byte{g.ahead}, text...)
+		}
+		length, plain := request(text)
+		if err == nil && plain && length == int64(n) && g.known && !g.hasAhead && !g.door.crowded() {
+			done, err := g.serve(text)
+			if err != nil {
 				return 0, err
 			}
-			continue
+			if done {
+				continue
+			}
 		}
-		g.rest = length - int64(n)
+		g.rest = length - int64(len(text))
 		g.lost = g.rest < 0
-		g.known, g.renew = true, time.Time{}
+		g.known, g.hasAhead, g.renew = true, false, time.Time{}
 		return n, err
 	}
 }
 
-// refuse answers a request in the place of net/http, which takes the
-// connection for idle meanwhile: the time that it gives it begins anew.
-func (g *guest) refuse() error {
+// serve answers a request in the place of net/http, if it is to be refused or
+// its answer is at hand, which costs no more.
+func (g *guest) serve(request []byte) (done bool, err error) {
+	if g.door.quick != nil {
+		scratch, _ := answers.Get().(*[]byte)
+		defer answers.Put(scratch)
+		if *scratch, done = g.door.quick((*scratch)[:0], request); done {
+			return true, g.send(*scratch)
+		}
+	}
+	if !g.door.queue.refuses(g.raw, g.refused) {
+		return false, nil
+	}
+	err = g.send(g.door.refusal(true))
+	g.refused = sinceBegan()
+	return true, err
+}
+
+// answers is where quick answers are written before they are sent.
+var answers = sync.Pool{New: func() any { return new([]byte) }}
+
+// send sends an answer. net/http takes the connection for idle meanwhile: the
+// time that it gives it begins anew.
+func (g *guest) send(answer []byte) error {
 	if now := time.Now(); now.After(g.renew) {
 		if err := g.SetDeadline(now.Add(g.door.idle)); err != nil {
 			return err
 		}
 		g.renew = now.Add(g.door.idle / 2)
 	}
-	_, err := g.Conn.Write(g.door.refusal(true))
-	g.refused = sinceBegan()
+	_, err := g.Conn.Write(answer)
 	return err
 }
 
@@ -92,8 +127,8 @@ func (g *guest) CloseWrite() error {
 
 // request tells how long a request is that begins a text, by the text of its
 // head; 0 if that can't be told for sure. Whatever is out of the ordinary is
-// left to net/http: refusable tells that nothing is.
-func request(text []byte) (length int64, refusable bool) {
+// left to net/http: plain tells that nothing is.
+func request(text []byte) (length int64, plain bool) {
 	end := bytes.Index(text, []byte("\r\n\r\n"))
 	text = text[:max(end, 0)]
 	// net/http ends lines in other ways, too.
@@ -105,7 +140,7 @@ func request(text []byte) (length int64, refusable bool) {
 	if !ok || !bytes.HasSuffix(line, []byte(" HTTP/1.1")) {
 		return 0, false
 	}
-	refusable = forPrograms(line)
+	plain = forPrograms(line)
 	var body int64
 	for counted := false; len(head) > 0; {
 		line, head, _ = bytes.Cut(head, []byte("\r\n"))
@@ -123,10 +158,10 @@ func request(text []byte) (length int64, refusable bool) {
 			}
 			body, counted = int64(n), true
 		case is(name, "connection"), is(name, "expect"), is(name, "origin"), is(name, "upgrade"):
-			refusable = refusable && is(bytes.Trim(value, " \t"), "keep-alive")
+			plain = plain && is(bytes.Trim(value, " \t"), "keep-alive")
 		}
 	}
-	return int64(end) + int64(len("\r\n\r\n")) + body, refusable
+	return int64(end) + int64(len("\r\n\r\n")) + body, plain
 }
 
 // forPrograms tells whether a request line asks for what the REST interface

@@ -2,12 +2,14 @@ package server_test
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,6 +102,8 @@ func exchange(t *testing.T, conn net.Conn, in *bufio.Reader, texts ...string) (s
 	for i, text := range texts {
 		if i > 0 {
 			time.Sleep(5 * time.Millisecond) // most likely, it is read by then
+		} else {
+			time.Sleep(time.Millisecond) // and the server is done with what was before
 		}
 		if _, err := io.WriteString(conn, text); err != nil {
 			t.Fatal(err)
@@ -164,6 +168,7 @@ func TestCrowdedServerLeavesRefusalsToTheHandler(t *testing.T) {
 	t.Parallel()
 	r := runWith(t, echo, func(s *server.Server) {
 		refusing(s)
+		s.Quick = func(dst, _ []byte) ([]byte, bool) { return append(dst, quickly...), true }
 		s.MaxConnections = 1
 	})
 	conn := r.dial(t)
@@ -181,25 +186,69 @@ func TestEveryRequestHasOneAnswer(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, 0))
-	r := runWith(t, echo, refusing)
-	for range 10 {
+	var quick atomic.Int64
+	r := runWith(t, echo, func(s *server.Server) {
+		refusing(s)
+		s.Quick = func(dst, request []byte) ([]byte, bool) {
+			if !bytes.HasPrefix(request, []byte("GET /v6/")) {
+				return append(dst, "nothing of this is sent"...), false
+			}
+			quick.Add(1)
+			return append(dst, quickly...), true
+		}
+	})
+	for range 40 {
 		conn := r.dial(t)
 		in := bufio.NewReader(conn)
-		for range 40 {
+		for range 10 {
 			text, want := anyRequest(rng)
 			r.Overload(rng.IntN(4) > 0)
 			parts := []string{text}
 			if cut := rng.IntN(2 * len(text)); cut > 0 && cut < len(text) {
 				parts = []string{text[:cut], text[cut:]}
 			}
-			if status, body := exchange(t, conn, in, parts...); body != want && body != "busy" {
+			if status, body := exchange(t, conn, in, parts...); body != want && body != "busy" && (body != "quick" || want != "GET 0") {
 				t.Fatalf("seed %d: %q is answered %d %s, want %s", seed, parts, status, body, want)
 			}
 		}
 	}
-	if r.Late() == 0 {
-		t.Error("nothing was refused, and this test proves nothing")
+	if r.Late() == 0 || quick.Load() == 0 {
+		t.Error("nothing was refused, or answered quickly, and this test proves nothing")
 	}
+}
+
+const quickly = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nquick"
+
+func TestPlainRequestsAreAnsweredQuickly(t *testing.T) {
+	t.Parallel()
+	const get = "GET /v6/pages HTTP/1.1\r\nHost: x\r\n\r\n"
+	r := runWith(t, echo, func(s *server.Server) {
+		refusing(s)
+		s.Quick = func(dst, request []byte) ([]byte, bool) {
+			if string(request) != get {
+				return dst, false
+			}
+			return append(dst, quickly...), true
+		}
+	})
+	conn := r.dial(t)
+	in := bufio.NewReader(conn)
+	expect := func(want string, texts ...string) {
+		t.Helper()
+		if status, body := exchange(t, conn, in, texts...); body != want {
+			t.Errorf("%q is answered %d %s, want %s", texts, status, body, want)
+		}
+	}
+	expect("GET 0", get) // the first of a connection
+	for range 3 {
+		expect("quick", get)
+		expect("GET 0", "GET /v6/pages?a HTTP/1.1\r\nHost: x\r\n\r\n")
+		expect("POST 2", "POST /v6/pages HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+	}
+	r.Overload(true)
+	expect("quick", get) // no dearer than a refusal
+	expect("busy", "GET /v6/pages?a HTTP/1.1\r\nHost: x\r\n\r\n")
+	expect("GET 0", get[:20], get[20:]) // in parts
 }
 
 func anyRequest(rng *rand.Rand) (text, want string) {
@@ -213,4 +262,33 @@ func anyRequest(rng *rand.Rand) (text, want string) {
 		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", target, len(body)+1, body+"x"), fmt.Sprintf("POST %d", len(body)+1)
 	}
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", target, len(body), body), fmt.Sprintf("POST %d", len(body))
+}
+
+// net/http reads the first byte of a request that comes while it works on
+// another. What comes after is still known for what it is.
+func TestARequestThatComesEarlyIsNotTheLastQuickOne(t *testing.T) {
+	t.Parallel()
+	const get = "GET /v6/pages HTTP/1.1\r\nHost: x\r\n\r\n"
+	r := runWith(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v6/slow" {
+			time.Sleep(50 * time.Millisecond)
+		}
+		echo(w, r)
+	}, func(s *server.Server) {
+		refusing(s)
+		s.Quick = func(dst, request []byte) ([]byte, bool) { return append(dst, quickly...), string(request) == get }
+	})
+	conn := r.dial(t)
+	in := bufio.NewReader(conn)
+	for range 2 {
+		if _, body := exchange(t, conn, in, "GET /v6/slow HTTP/1.1\r\nHost: x\r\n\r\n", get); body != "GET 0" {
+			t.Errorf("the slow one is answered %s", body)
+		}
+		if _, body := exchange(t, conn, in); body != "GET 0" && body != "quick" {
+			t.Errorf("the early one is answered %s", body)
+		}
+		if _, body := exchange(t, conn, in, get); body != "quick" {
+			t.Errorf("the one after it is answered %s", body)
+		}
+	}
 }

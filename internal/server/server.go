@@ -69,6 +69,9 @@ type Server struct {
 	// Refusal makes the answer, head and body, to a connection that is one too
 	// many, or to a request that is, whose connection is kept; nil: none.
 	Refusal func(keep bool) []byte
+	// Quick appends the answer to a plain request, given as its text, if it is
+	// at hand; nil: none is. It is used where there is a Refusal.
+	Quick func(dst, request []byte) ([]byte, bool)
 
 	log      *slog.Logger
 	drain    time.Duration
@@ -148,6 +151,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Ha
 
 func (s *Server) serve(srv *http.Server, listener net.Listener) error {
 	s.door.Listener, s.door.max, s.door.refusal = listener, int64(s.MaxConnections), s.Refusal
+	s.door.quick = s.Quick
 	s.door.crowded, s.door.idle = s.Crowded, s.Deadlines.Idle
 	s.door.refusing = make(chan struct{}, maxRefusing)
 	if s.TLS == nil {

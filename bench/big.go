@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -20,17 +21,14 @@ type big struct {
 // bigFigure is one piece of work.
 type bigFigure struct {
 	Pages  int           `json:"pages"` // that it was about
+	Rows   int           `json:"rows"`  // that it wrote
 	Took   time.Duration `json:"took"`
 	Usual  latency       `json:"usual"` // of the readers, before
 	During latency       `json:"during"`
 }
 
-func (f bigFigure) rate() float64 { return float64(f.Pages) / f.Took.Seconds() }
-
-// rowsEach is how many rows a piece of work writes for each page. A publish puts
-// the old live row aside, changes the live one and marks the draft; a copy has a
-// draft and a live row, their pathnames, and an entry in the directory of ids.
-var rowsEach = map[string]float64{publishing: 3, duplicating: 5}
+func (f bigFigure) rate() float64    { return float64(f.Pages) / f.Took.Seconds() }
+func (f bigFigure) rowRate() float64 { return float64(f.Rows) / f.Took.Seconds() }
 
 // The work.
 const (
@@ -55,7 +53,7 @@ func (b *big) verdicts() (all []verdict) {
 				t := target{b.title(work), b.title(work), who, m, against, atMost, atLeast}
 				all = append(all, t.judge(b.Rounds.values(work, who, of))...)
 			}
-			judge(rowRate, "", 0, minBigRows, func(f bigFigure) float64 { return f.rate() * rowsEach[work] })
+			judge(rowRate, "", 0, minBigRows, bigFigure.rowRate)
 			judge(readersP50, "before", maxOfUsual, 0, func(f bigFigure) float64 { return float64(f.During.P50) / float64(f.Usual.P50) })
 			judge(readersP99, "before", maxOfUsual, 0, func(f bigFigure) float64 { return float64(f.During.P99) / float64(f.Usual.P99) })
 		}
@@ -114,10 +112,10 @@ func (b *bench) measureBigOn(ctx context.Context, e engine, found *big) (err err
 // measureWork does one piece of work.
 func (b *bench) measureWork(ctx context.Context, g *galley, work string, changes int) (f bigFigure, err error) {
 	err = b.undisturbed(ctx, g.label+", "+work, slices.Concat(g.service(), g.database()), func() (span, error) {
-		f = bigFigure{Pages: changes}
+		f = bigFigure{Pages: changes, Rows: g.publishedRows(changes)}
 		do := func() error { return g.publishAll(ctx, changes) }
 		if work == duplicating {
-			f.Pages = g.loaded.size()
+			f.Pages, f.Rows = g.loaded.size(), g.copiedRows()
 			do = func() error { return g.duplicate(ctx) }
 		} else if err := g.edit(ctx, changes); err != nil {
 			return span{}, err
@@ -141,14 +139,50 @@ func (b *bench) measureWork(ctx context.Context, g *galley, work string, changes
 	return f, err
 }
 
+// rows are how many a page has in a version.
+func (p page) rows() int {
+	if p.locale != "" {
+		return 2
+	}
+	return 1
+}
+
+// publishedRows are those that a publish of the changes writes: it puts the old
+// live rows of a page aside, changes them and marks those of the draft.
+func (g *galley) publishedRows(changes int) (rows int) {
+	for number := range g.loaded.edited(changes) {
+		rows += 3 * g.loaded.page(number).rows()
+	}
+	return rows
+}
+
+// copiedRows are those that a copy has: rows and pathnames in the draft and in
+// the live version, and an entry for each page in the directory of ids.
+func (g *galley) copiedRows() (rows int) {
+	for number := range g.loaded.size() {
+		rows += 4*g.loaded.page(number).rows() + 1
+	}
+	return rows
+}
+
+// edited are the numbers of so many pages all over the first site.
+func (c *contents) edited(changes int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := range changes {
+			if !yield(i * (c.dataset.pages / changes)) {
+				return
+			}
+		}
+	}
+}
+
 // edit changes the titles of some pages all over the first site, in the draft.
 func (g *galley) edit(ctx context.Context, changes int) error {
 	c := g.loaded
-	every := c.dataset.pages / changes
 	var updates []map[string]any
-	for i := range changes {
+	for number := range c.edited(changes) {
 		title := fmt.Sprintf("Title %d", g.next.Add(1))
-		updates = append(updates, map[string]any{"op": "update", "pageId": c.pageIDs[i*every], "title": title})
+		updates = append(updates, map[string]any{"op": "update", "pageId": c.pageIDs[number], "title": title})
 	}
 	for some := range slices.Chunk(updates, batchSize) {
 		if err := g.call(ctx, "POST", "/v6/pages/batch", map[string]any{"siteId": c.siteIDs[0], "operations": some}, nil); err != nil {

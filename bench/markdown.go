@@ -88,7 +88,7 @@ func (c *comparison) MemoryTable() *table {
 
 // Table has the medians of big work.
 func (b *big) Table() *table {
-	t := &table{words: 2, header: []string{"Work", "Who", "Time", "Pages a second", "Readers' p50, before", "during", "p99, before", "during"}}
+	t := &table{words: 2, header: []string{"Work", "Who", "Time", "Pages a second", "Rows a second", "Readers' p50, before", "during", "p99, before", "during"}}
 	for _, work := range bigWork {
 		for _, who := range everybody {
 			rates := b.Rounds.values(work, who, bigFigure.rate)
@@ -98,6 +98,7 @@ func (b *big) Table() *table {
 			middle := func(of func(bigFigure) time.Duration) string { return medianDuration(b.Rounds, work, who, of) }
 			t.add(b.title(work), who,
 				middle(func(f bigFigure) time.Duration { return f.Took }), digits(median(rates)),
+				digits(median(b.Rounds.values(work, who, bigFigure.rowRate))),
 				middle(func(f bigFigure) time.Duration { return f.Usual.P50 }),
 				middle(func(f bigFigure) time.Duration { return f.During.P50 }),
 				middle(func(f bigFigure) time.Duration { return f.Usual.P99 }),

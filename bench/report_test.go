@@ -29,7 +29,7 @@ func sample() *report {
 		add("create", peer, 500, 900_000)
 	}
 	c.Big = &big{Pages: 100_000, Changes: 10_000}
-	c.Big.Rounds = c.Big.Rounds.add(0, publishing, onSQLite, bigFigure{10_000, 400 * time.Millisecond, latency{1e6, 2e6}, latency{3e6, 12e6}})
+	c.Big.Rounds = c.Big.Rounds.add(0, publishing, onSQLite, bigFigure{10_000, 60_000, 400 * time.Millisecond, latency{1e6, 2e6}, latency{3e6, 12e6}})
 	g := &growth{Origin: o, Curves: []curve{grown(ofPages, basePages, map[int]time.Duration{10_000: 200_000, 100_000: 500_000})}}
 	g.Origin.Command = "bin/bench --growth"
 	return &report{Comparison: c, Growth: g}

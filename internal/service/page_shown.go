@@ -41,17 +41,20 @@ func (s *Service) ShownPages(ctx context.Context, who Caller, ask ReadPages) (Sh
 		return ShownList{}, err
 	}
 	list := ShownList{Items: make([]string, len(read.Items)), HasMore: read.HasMore, Pure: read.Pure, GiveOut: read.GiveOut}
+	for i, view := range read.Items {
+		list.Items[i] = string(bytes.TrimSuffix(s.depict(view), []byte("\n")))
+	}
+	if !keeps || !s.changes.unchanged(read.from.moment, key.site) {
+		return list, nil
+	}
 	l := lesson{
 		from: read.from, after: ask.After, pure: read.Pure, ended: !read.HasMore,
 		ids: make([]cms.ID, len(list.Items)), texts: make([]shownPage, len(list.Items)),
 	}
 	for i, view := range read.Items {
-		list.Items[i] = string(bytes.TrimSuffix(s.depict(view), []byte("\n")))
 		l.ids[i], l.texts[i] = view.ID, newShownPage(view, list.Items[i])
 	}
-	if keeps {
-		s.teachSoon(key, l)
-	}
+	s.teachSoon(key, l)
 	if learn {
 		s.learnOrder(ctx, who, key, l)
 	}

@@ -15,6 +15,7 @@ import (
 // dialect holds every difference between the engines. Nothing outside the
 // dialects asks which engine it is.
 type dialect struct {
+	near  bool // statements go to no other process: many small ones are no dearer than one
 	goose goose.Dialect
 	words map[string]string // of the schema's templates
 

@@ -89,15 +89,21 @@ func (q queries) updateRows(ctx context.Context, rows []changedRow) error {
 	set := make([]string, len(columns))
 	// An insert makes up a whole row before it finds that there is one. What
 	// becomes a row of another key may be the first of it, though.
-	if len(rows) == 1 && columns[0] >= keyColumns {
-		row := rows[0]
-		args := make([]any, len(columns))
+	if columns[0] >= keyColumns && (len(rows) == 1 || q.dialect.near) {
 		for i, c := range columns {
 			set[i] = storedColumns[c] + " = ?"
-			args[i] = row.args[c]
 		}
-		return q.run(ctx, `update page set `+strings.Join(set, ", ")+` where site_id = ? and `+is(row.version)+` and id = ? and locale_id = ?`,
-			append(args, row.args[0], row.args[2], row.args[3])...)
+		query := `update page set ` + strings.Join(set, ", ") + ` where site_id = ? and ` + is(rows[0].version) + ` and id = ? and locale_id = ?`
+		for _, row := range rows {
+			args := make([]any, len(columns), len(columns)+keyColumns)
+			for i, c := range columns {
+				args[i] = row.args[c]
+			}
+			if err := q.run(ctx, query, append(args, row.args[0], row.args[2], row.args[3])...); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	all := make([][]any, len(rows))
 	for i, r := range rows {

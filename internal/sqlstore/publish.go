@@ -156,21 +156,28 @@ const pastColumns = `site_id, id, since, locale_id, own, state, name, pathname, 
 	created_at, updated_at, published_at, deleted_at`
 
 func (q queries) ReplaceLive(ctx context.Context, siteID cms.ID, seq int64, changes []cms.PageChange) error {
-	var was []cms.ID
-	for _, c := range changes {
-		if c.Before != nil {
-			was = append(was, c.Before.ID)
+	// What is put aside and what is changed are the same rows: each part is
+	// changed while the engine still has it at hand.
+	for some := range slices.Chunk(changes, idChunk) {
+		var was []cms.ID
+		for _, c := range some {
+			if c.Before != nil {
+				was = append(was, c.Before.ID)
+			}
 		}
-	}
-	for chunk := range slices.Chunk(was, idChunk) {
-		where, args := q.dialect.among("id", anys(chunk))
-		err := q.run(ctx, `insert into page_past (`+pastColumns+`, until) select `+pastColumns+`, cast(? as bigint)
-			from page where site_id = ? and `+is(cms.Live)+` and `+where, slices.Concat([]any{seq, siteID}, args)...)
-		if err != nil {
+		if len(was) > 0 {
+			where, args := q.dialect.among("id", anys(was))
+			err := q.run(ctx, `insert into page_past (`+pastColumns+`, until) select `+pastColumns+`, cast(? as bigint)
+				from page where site_id = ? and `+is(cms.Live)+` and `+where, slices.Concat([]any{seq, siteID}, args)...)
+			if err != nil {
+				return err
+			}
+		}
+		if err := q.UpdatePages(ctx, some); err != nil {
 			return err
 		}
 	}
-	return q.UpdatePages(ctx, changes)
+	return nil
 }
 
 func (q queries) MarkPages(ctx context.Context, siteID cms.ID, ids []cms.ID, publishedAt *time.Time, dirty bool) error {

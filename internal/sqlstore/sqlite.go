@@ -17,6 +17,7 @@ import (
 )
 
 var sqliteDialect = &dialect{
+	near:  true,
 	goose: goose.DialectSQLite3,
 	words: map[string]string{
 		"UUID": "blob", "Text": "text", "Bytes": "blob",

@@ -26,7 +26,7 @@ type shelf struct {
 	places map[cms.ID]place
 	pages  []shownPage // by place
 	orders map[pageOrder]*links
-	texts  int // bytes of them
+	texts  int // bytes of the pages' texts and values
 }
 
 // shelfKey names a shelf. The locale is as it was asked for, by id or code.
@@ -52,6 +52,7 @@ type shownPage struct {
 	text                         string // "": not known
 	pathname, title, description string
 	titled, described            bool  // they are not null
+	apart                        int   // bytes of values that are not part of the text
 	createdAt, updatedAt         int64 // milliseconds, which is what times have
 }
 
@@ -163,8 +164,8 @@ type lesson struct {
 }
 
 func (l lesson) bytes() (bytes int64) {
-	for i := range l.texts {
-		bytes += int64(len(l.texts[i].text) + pageBytes)
+	for _, p := range l.texts {
+		bytes += int64(p.bytes() + pageBytes)
 	}
 	return bytes + int64(len(l.ids)*len(cms.ID{}))
 }
@@ -175,7 +176,7 @@ func (s *shelf) learn(l lesson) {
 	defer s.mu.Unlock()
 	for _, p := range l.texts {
 		at := s.place(p.id)
-		s.texts += len(p.text) - len(s.pages[at].text)
+		s.texts += p.bytes() - s.pages[at].bytes()
 		s.pages[at] = p
 	}
 	order, direction := orderOf(l.from.query)
@@ -230,13 +231,15 @@ func (s *shelf) bytes() int64 {
 // newShownPage keeps of a view what lists need. Where a value stands in the
 // text as it is, that is where it is kept.
 func newShownPage(v PageView, text string) shownPage {
+	p := shownPage{id: v.ID, text: text, createdAt: v.CreatedAt.UnixMilli(), updatedAt: v.UpdatedAt.UnixMilli()}
 	keep := func(value string) string {
 		if i := strings.Index(text, value); i >= 0 {
 			return text[i : i+len(value)]
 		}
+		p.apart += len(value)
 		return value
 	}
-	p := shownPage{id: v.ID, text: text, pathname: keep(v.Values.Pathname), createdAt: v.CreatedAt.UnixMilli(), updatedAt: v.UpdatedAt.UnixMilli()}
+	p.pathname = keep(v.Values.Pathname)
 	if v.Values.Title != nil {
 		p.title, p.titled = keep(*v.Values.Title), true
 	}
@@ -246,8 +249,10 @@ func newShownPage(v PageView, text string) shownPage {
 	return p
 }
 
+func (p shownPage) bytes() int { return len(p.text) + p.apart }
+
 // position is where the page stands in a list.
-func (p *shownPage) position(sort cms.PageSort) cms.PagePosition {
+func (p shownPage) position(sort cms.PageSort) cms.PagePosition {
 	row := cms.PageRow{ID: p.id, CreatedAt: time.UnixMilli(p.createdAt).UTC(), UpdatedAt: time.UnixMilli(p.updatedAt).UTC()}
 	row.Values.Pathname = p.pathname
 	if p.titled {

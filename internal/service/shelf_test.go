@@ -102,6 +102,18 @@ func TestShelfDoesNotListACursorThatIsNoItem(t *testing.T) {
 	}
 }
 
+// What a page keeps beside its text is counted, too.
+func TestShelfCountsWhatItKeeps(t *testing.T) {
+	view := PageView{PageRow: cms.PageRow{ID: cms.NewID(), Values: cms.Values{Pathname: "/about", Title: new(`"Quoted"`), Description: new("plain")}}}
+	p := newShownPage(view, `{"pathname":"/about","title":"\"Quoted\"","description":"plain"}`)
+	if want := len(p.text) + len(`"Quoted"`); p.bytes() != want {
+		t.Errorf("%d bytes, want %d", p.bytes(), want)
+	}
+	if got, want := p.position(cms.SortTitle), view.Position(cms.SortTitle); got != want {
+		t.Errorf("it stands at %v, want %v", got, want)
+	}
+}
+
 func TestShelvesAreBounded(t *testing.T) {
 	const most = 64 << 10
 	told := int64(-1)

@@ -63,7 +63,7 @@ func newCache(svc *service.Service, bytes int64, registry *prometheus.Registry) 
 			},
 		})
 		// Answers have what lists leave.
-		svc.KeepLists(bytes/4*3, func(taken int64) {
+		svc.KeepLists(bytes/8*7, func(taken int64) {
 			c.lists.Store(taken)
 			c.answers.SetMaximum(uint64(bytes - taken))
 		})

@@ -25,7 +25,7 @@ func (s *Service) KeepLists(bytes int64, told func(taken int64)) { s.shelves = n
 // memory.
 func (s *Service) ShownPages(ctx context.Context, who Caller, ask ReadPages) (ShownList, error) {
 	key, keeps := s.shelfKey(ask)
-	var learn bool
+	var learn learning
 	if keeps {
 		for _, p := range s.shelves.due(time.Now()) {
 			s.teach(p.key, p.lesson)
@@ -55,7 +55,10 @@ func (s *Service) ShownPages(ctx context.Context, who Caller, ask ReadPages) (Sh
 		l.ids[i], l.texts[i] = view.ID, newShownPage(view, list.Items[i])
 	}
 	s.teachSoon(key, l)
-	if learn {
+	if learn == learnBeginning {
+		l.after, l.from.query.After = cms.NoID, nil
+	}
+	if learn != learnNothing {
 		s.learnOrder(ctx, who, key, l)
 	}
 	return list, nil
@@ -70,17 +73,17 @@ func (s *Service) shelfKey(ask ReadPages) (shelfKey, bool) {
 
 // shelvedPages puts a list together from what its shelf has, if the caller may
 // read it and nothing has changed.
-func (s *Service) shelvedPages(who Caller, ask ReadPages, key shelfKey) (list ShownList, found, learn bool) {
+func (s *Service) shelvedPages(who Caller, ask ReadPages, key shelfKey) (list ShownList, found bool, learn learning) {
 	sh := s.shelves.find(key)
 	if sh == nil || !s.changes.unchanged(sh.moment, key.site) || !sh.form.admits(who, ask.Version) {
-		return list, false, false
+		return list, false, learnNothing
 	}
 	q := ask.Query
 	q.Version, q.LocaleID = key.version, sh.spoken.localeID
 	if ask.After != cms.NoID {
 		// A walk goes on from where its cursor was, even if that has moved.
 		if known, ok := s.positions.recall(who.ID(), q, ask.After); ok && !s.changes.unchanged(known.moment, key.site) {
-			return list, false, false
+			return list, false, learnNothing
 		}
 	}
 	items, hasMore, found, learn := sh.find(q, ask.After)
@@ -95,10 +98,11 @@ func (s *Service) shelvedPages(who Caller, ask ReadPages, key shelfKey) (list Sh
 		last := position{items[n-1].position(q.Sort), sh.moment}
 		list.GiveOut = func() { s.positions.remember(who.ID(), q, last) }
 	}
-	return list, true, false
+	return list, true, learnNothing
 }
 
-// learnOrder reads which pages come next in an order, for lists to come.
+// learnOrder reads which pages come after those of a lesson's cursor, for lists
+// to come.
 func (s *Service) learnOrder(ctx context.Context, who Caller, key shelfKey, l lesson) {
 	q := l.from.query
 	q.Limit = toLearn

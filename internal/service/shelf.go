@@ -65,7 +65,8 @@ type pageOrder struct {
 // links tell which page comes after which: in one direction, and in the other.
 type links struct {
 	next   [2][]place
-	missed int // lists that were not to be had from here
+	missed int // lists that were not to be had from here, since more was learned
+	learns int // how often more was learned
 }
 
 func newShelf(from listRead) *shelf {
@@ -103,9 +104,19 @@ func (l *links) set(direction int, at, next place) {
 	l.next[direction][at] = next
 }
 
-// find returns the items of a list, if all of it is here. When many lists of
-// an order were not, it is time to learn more of it than they show.
-func (s *shelf) find(q cms.PageQuery, after cms.ID) (items []shownPage, hasMore, found, learn bool) {
+// learning is what is to be learned of an order beyond the next list: first how
+// it begins, which is all of it in most sites, and then what comes after the
+// cursor.
+type learning int
+
+const (
+	learnNothing learning = iota
+	learnBeginning
+	learnOnward
+)
+
+// find returns the items of a list, if all of it is here.
+func (s *shelf) find(q cms.PageQuery, after cms.ID) (items []shownPage, hasMore, found bool, learn learning) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	order, direction := orderOf(q)
@@ -119,16 +130,13 @@ func (s *shelf) find(q cms.PageQuery, after cms.ID) (items []shownPage, hasMore,
 		at = links.after(direction, at)
 		switch {
 		case at == nowhere:
-			if links.missed++; links.missed == missesToLearn {
-				links.missed, learn = 0, true
-			}
-			return nil, false, false, learn
+			return nil, false, false, links.miss()
 		case at == edge:
-			return items, false, true, false
+			return items, false, true, learnNothing
 		case len(items) == q.Limit:
-			return items, true, true, false
+			return items, true, true, learnNothing
 		case s.pages[at].text == "":
-			return nil, false, false, false
+			return nil, false, false, learnNothing
 		}
 		items = append(items, s.pages[at])
 	}
@@ -136,11 +144,26 @@ func (s *shelf) find(q cms.PageQuery, after cms.ID) (items []shownPage, hasMore,
 
 const (
 	// missesToLearn is how many lists of an order are read each for itself
-	// before more of it is learned, and toLearn is how much: both cost about
-	// the same.
+	// before its beginning is learned, and toLearn is how much of it: both cost
+	// about the same. What comes after it takes more of them.
 	missesToLearn = 4
+	missesToGoOn  = 8 * missesToLearn
 	toLearn       = 1_000
 )
+
+// miss counts a list that is not here, and tells whether to learn more.
+func (l *links) miss() learning {
+	l.missed++
+	switch {
+	case l.learns == 0 && l.missed == missesToLearn:
+		l.missed, l.learns = 0, 1
+		return learnBeginning
+	case l.learns > 0 && l.missed == missesToGoOn:
+		l.missed = 0
+		return learnOnward
+	}
+	return learnNothing
+}
 
 // place finds the place of a page, which it is given if need be.
 func (s *shelf) place(id cms.ID) place {

@@ -51,8 +51,10 @@ func subjectOf(c contestant, op operation) subject {
 		switch {
 		case op.isGet():
 			s.different = len(g.loaded.pages)
-		case op.action == list: // every page once, and then every order of its site
-			s.different = 3 * len(g.loaded.pages) / listSize
+		case op.action == list:
+			// Every page once, and then every order of its site; with several nodes
+			// it takes a while until what was read is kept.
+			s.different = 12 * len(g.loaded.pages) / listSize
 		}
 	}
 	return s

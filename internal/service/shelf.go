@@ -318,7 +318,8 @@ type pending struct {
 const (
 	// shareStep is how exactly it is told what shelves take.
 	shareStep = 1 << 20
-	// pendingShare is the part of all bytes that lessons may wait in.
+	// pendingShare is the part of all bytes that lessons may wait in. Those with
+	// texts leave a quarter of it to orders, which are worth more.
 	pendingShare = 4
 )
 
@@ -373,8 +374,11 @@ func (s *shelves) settle() {
 func (s *shelves) wait(p pending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	bytes := p.lesson.bytes()
-	if s.waiting+bytes > s.max/pendingShare {
+	bytes, room := p.lesson.bytes(), s.max/pendingShare
+	if len(p.lesson.texts) > 0 {
+		room = room / 4 * 3
+	}
+	if s.waiting+bytes > room {
 		return
 	}
 	s.pending = append(s.pending, p)

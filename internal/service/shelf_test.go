@@ -146,8 +146,14 @@ func TestShelvesAreBounded(t *testing.T) {
 	if all.find(shelfKey{site: sites[0]}) != nil || all.bytes > most {
 		t.Error("a shelf that is too big for all is kept")
 	}
-	if all.waiting > most/pendingShare || len(all.pending) == 0 {
+	if all.waiting > most/pendingShare/4*3 || len(all.pending) == 0 {
 		t.Errorf("%d bytes wait in %d lessons", all.waiting, len(all.pending))
+	}
+	for range 100 { // orders have room beside them
+		all.wait(pending{lesson: lesson{ids: make([]cms.ID, 100)}, due: time.Now().Add(time.Hour)})
+	}
+	if all.waiting <= most/pendingShare/4*3 || all.waiting > most/pendingShare || all.bytes > most {
+		t.Errorf("with orders, %d bytes wait, and %d are taken", all.waiting, all.bytes)
 	}
 	if due := all.due(time.Now().Add(2 * time.Hour)); len(due) == 0 || all.waiting != 0 || len(all.pending) != 0 {
 		t.Errorf("%d lessons are due, %d bytes wait on", len(due), all.waiting)

@@ -335,7 +335,8 @@ func (s *shelves) find(key shelfKey) *shelf {
 		return nil
 	}
 	s.order.MoveToFront(at)
-	return at.Value.(*shelved).shelf //nolint:forcetypeassert,errcheck // nothing else is in there
+	found, _ := at.Value.(*shelved)
+	return found.shelf
 }
 
 // put keeps a shelf that is new or has grown.

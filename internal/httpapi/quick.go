@@ -64,11 +64,6 @@ var quickHead = func() []byte {
 	return appendHeaders([]byte("HTTP/1.1 200 OK\r\n"), h)
 }()
 
-func appendHeader(dst []byte, name, value string) []byte {
-	dst = append(append(dst, name...), ": "...)
-	return append(append(dst, value...), "\r\n"...)
-}
-
 // idleHeaders say nothing to us, as long as a request's key is good: clients
 // and proxies send them with everything.
 var idleHeaders = []string{

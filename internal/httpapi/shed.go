@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"runtime"
@@ -78,9 +77,14 @@ func refusalHead(closing bool) []byte {
 // appendHeaders writes headers as they go over the wire, each with one value.
 func appendHeaders(dst []byte, h http.Header) []byte {
 	for _, name := range slices.Sorted(maps.Keys(h)) {
-		dst = fmt.Appendf(dst, "%s: %s\r\n", name, h.Get(name))
+		dst = appendHeader(dst, name, h.Get(name))
 	}
 	return dst
+}
+
+func appendHeader(dst []byte, name, value string) []byte {
+	dst = append(append(dst, name...), ": "...)
+	return append(append(dst, value...), "\r\n"...)
 }
 
 // ShedCounter names the metric of those who were not served, by the reason.

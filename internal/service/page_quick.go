@@ -285,8 +285,12 @@ func (s *Service) quickPages(ctx context.Context, from source, who Caller, ask R
 // endsAt notes where a list ends, for the walk to go on from there.
 func (s *Service) endsAt(list *PageList, who Caller) {
 	list.GiveOut = func() {}
-	if n, q := len(list.Items), list.from.query; n > 0 {
-		last := position{list.Items[n-1].Position(q.Sort), list.from.moment}
-		list.GiveOut = func() { s.positions.remember(who.ID(), q, last) }
+	if n, in := len(list.Items), list.from; n > 0 {
+		list.GiveOut = s.goOnFrom(who, in.query, position{list.Items[n-1].Position(in.query.Sort), in.moment})
 	}
+}
+
+// goOnFrom is what remembers where a walk stands.
+func (s *Service) goOnFrom(who Caller, q cms.PageQuery, last position) func() {
+	return func() { s.positions.remember(who.ID(), q, last) }
 }

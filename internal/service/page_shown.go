@@ -95,8 +95,7 @@ func (s *Service) shelvedPages(who Caller, ask ReadPages, key shelfKey) (list Sh
 		list.Items[i] = items[i].text
 	}
 	if n := len(items); n > 0 {
-		last := position{items[n-1].position(q.Sort), sh.moment}
-		list.GiveOut = func() { s.positions.remember(who.ID(), q, last) }
+		list.GiveOut = s.goOnFrom(who, q, position{items[n-1].position(q.Sort), sh.moment})
 	}
 	return list, true, learnNothing
 }

@@ -65,8 +65,8 @@ type pageOrder struct {
 // links tell which page comes after which: in one direction, and in the other.
 type links struct {
 	next   [2][]place
-	missed int // lists that were not to be had from here, since more was learned
-	learns int // how often more was learned
+	missed int  // lists that were not to be had from here, since more was learned
+	begun  bool // its beginning was learned
 }
 
 func newShelf(from listRead) *shelf {
@@ -155,10 +155,10 @@ const (
 func (l *links) miss() learning {
 	l.missed++
 	switch {
-	case l.learns == 0 && l.missed == missesToLearn:
-		l.missed, l.learns = 0, 1
+	case !l.begun && l.missed == missesToLearn:
+		l.missed, l.begun = 0, true
 		return learnBeginning
-	case l.learns > 0 && l.missed == missesToGoOn:
+	case l.begun && l.missed == missesToGoOn:
 		l.missed = 0
 		return learnOnward
 	}

@@ -162,6 +162,9 @@ func (a *API) serve(w *responseWriter, r *request) {
 		return
 	}
 	answer, err := a.work(w, r, path)
+	if !answer.remembered {
+		a.svc.Tell() // errors tell as much as answers
+	}
 	if err != nil {
 		a.refuse(w, r, err)
 		return

@@ -109,7 +109,7 @@ func (a *API) recall(w *responseWriter, r *request) bool {
 // find returns the answer to a caller's GET if it is at hand and right.
 func (c *cache) find(who service.Caller, address string) (*keptAnswer, bool) {
 	kept, ok := c.answers.GetIfPresent(cacheKey{who.ID(), address})
-	if !ok || !c.svc.Unchanged(kept.moment, kept.site, who) {
+	if !ok || !c.svc.AsTold(kept.moment, kept.site, who) {
 		return nil, false
 	}
 	return kept, true

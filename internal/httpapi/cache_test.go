@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"io"
@@ -11,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"galley/internal/cms"
 	"galley/internal/httpapi"
 	"galley/internal/pgtest"
+	"galley/internal/service"
 	"galley/internal/sqlstore"
 )
 
@@ -213,7 +216,12 @@ func TestMemoryUnderFire(t *testing.T) {
 		target := "/v6/pages/" + s.newPage(t, site, "/a")
 		s.warm(t, target)
 		var mu sync.Mutex
-		acknowledged := 0
+		told := 0 // the latest that anybody knows of, writer or reader
+		knows := func(n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = max(told, n)
+		}
 		stop := make(chan struct{})
 		var readers sync.WaitGroup
 		for range 6 {
@@ -225,24 +233,111 @@ func TestMemoryUnderFire(t *testing.T) {
 					default:
 					}
 					mu.Lock()
-					least := acknowledged
+					least := told
 					mu.Unlock()
-					if got := s.counter(t, target); got < least {
-						t.Errorf("a reader sees %d after %d was acknowledged", got, least)
+					got := s.counter(t, target)
+					if got < least {
+						t.Errorf("a reader sees %d after %d was told", got, least)
 						return
 					}
+					knows(got)
 				}
 			})
 		}
 		for n := 1; n <= 150; n++ {
 			s.must(t, 200, "PATCH", target, fmt.Sprintf(`{"title":"%d"}`, n))
-			mu.Lock()
-			acknowledged = n
-			mu.Unlock()
+			knows(n)
 		}
 		close(stop)
 		readers.Wait()
 	})
+}
+
+// lateStore says that it has committed only some time after it has, and to
+// nobody else.
+type lateStore struct {
+	cms.Store
+	late chan struct{} // nil: it does so at once
+}
+
+type lateWatcher struct {
+	cms.Watcher
+	store *lateStore
+}
+
+func (l *lateStore) Watch(ctx context.Context, w cms.Watcher) { l.Store.Watch(ctx, lateWatcher{w, l}) }
+
+func (w lateWatcher) Changed(ids ...cms.ID) {
+	if w.store.late == nil {
+		w.Watcher.Changed(ids...)
+	}
+}
+
+func (l *lateStore) InTx(ctx context.Context, do func(cms.Tx) error) error {
+	err := l.Store.InTx(ctx, do)
+	if l.late != nil {
+		l.late <- struct{}{}
+		<-l.late
+	}
+	return err
+}
+
+// While a commit takes its time, readers are told from memory what was before
+// it, until the first of them is told what comes after.
+func TestMemoryDuringACommit(t *testing.T) {
+	store, err := sqlstore.OpenSQLite(t.TempDir(), nil)
+	late, now := &lateStore{Store: store}, time.Now()
+	s := newSystem(t, store, err, func(o *httpapi.Options) {
+		// Time stands still: a key that is looked up anew tells, too.
+		o.Service = service.New(late, func() time.Time { return now }, httpapi.Depict)
+		watch(t, o.Service)
+	})
+	site, siteKey := s.newSite(t)
+	page, other := "/v6/pages/"+s.newPage(t, site, "/a"), "/v6/pages/"+s.newPage(t, site, "/b")
+	s.must(t, 200, "PATCH", page, `{"title":"before"}`)
+	s.must(t, 201, "POST", "/v2/sites/"+site+"/publish", "")
+	told := func(t *testing.T, draft string, fromMemory bool) {
+		t.Helper()
+		for _, read := range []struct{ key, target, title string }{
+			{s.key, page, draft}, {s.key, "/v6/pages?siteId=" + site, draft}, {siteKey, page + "?versionRef=ref:live", "before"},
+		} {
+			hits := s.fromMemory(t)
+			got := s.send(t, read.key, "GET", read.target, "")
+			if !strings.Contains(string(got.body), `"title":"`+read.title+`"`) {
+				t.Errorf("GET %s: %s, want title %s", read.target, got.body, read.title)
+			}
+			if hit := s.fromMemory(t) != hits; hit != fromMemory {
+				t.Errorf("GET %s is answered from memory: %t, want %t", read.target, hit, fromMemory)
+			}
+		}
+	}
+	for name, tell := range map[string]func(){
+		"another page":   func() { s.must(t, 200, "GET", other, "") },
+		"an error":       func() { s.must(t, 404, "GET", "/v6/pages/c?siteId="+site, "") },
+		"an audit trail": func() { s.must(t, 200, "GET", "/v2/audit?siteId="+site, "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			told(t, "before", false)
+			told(t, "before", true)
+			late.late = make(chan struct{})
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				s.must(t, 200, "PATCH", page, `{"title":"after"}`)
+			}()
+			<-late.late // it is committed, and nobody knows
+			told(t, "before", true)
+			tell()
+			told(t, "after", false)
+			told(t, "after", false)
+			late.late <- struct{}{}
+			<-done
+			late.late = nil
+			told(t, "after", false)
+			told(t, "after", true)
+			s.must(t, 200, "PATCH", page, `{"title":"before"}`)
+		})
+	}
 }
 
 // counter reads a page's title as a number, without the checks that slow every

@@ -41,6 +41,7 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 	}
 	now := s.now()
 	known, err := s.lookUpKey(ctx, key, now)
+	s.changes.tell() // by what the caller may do now
 	if err != nil {
 		return Caller{}, err
 	}
@@ -55,7 +56,7 @@ func (s *Service) Recognize(key string) (Caller, bool) {
 	now := s.now()
 	// The hash is of whatever was sent: nobody keeps keys in memory.
 	known, ok := s.callers.find(cms.AppKey(key).Hash(), now)
-	if !ok || !s.changes.unchanged(known.moment, known.ID()) {
+	if !ok || !s.changes.asTold(known.moment, known.ID()) {
 		return Caller{}, false
 	}
 	s.usage.note(known.App, now)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"galley/internal/cms"
 )
@@ -15,9 +16,17 @@ type changes struct {
 	mu      sync.RWMutex
 	count   int64
 	at      map[cms.ID]int64 // the last change of a site or app
-	writing map[cms.ID]int   // transactions that are about to change it
-	all     int64            // the last change of which nobody knows what it was about
-	heard   bool             // others' changes are heard of
+	writing map[cms.ID]*writing
+	secret  atomic.Int64 // of what is written, that of which nobody was told
+	all     int64        // the last change of which nobody knows what it was about
+	heard   bool         // others' changes are heard of
+}
+
+// writing are the transactions that are about to change a site or app: until
+// they end, the store may show it before or after.
+type writing struct {
+	count int
+	told  bool // somebody may have been told how it is after
 }
 
 // maxChanges bounds what is remembered; older changes become one of
@@ -34,21 +43,34 @@ func (c *changes) moment() int64 {
 // unchanged tells whether none of these sites and apps has changed since a
 // moment, as far as anybody can know.
 func (c *changes) unchanged(since int64, ids ...cms.ID) bool {
+	return c.stand(since, ids, func(*writing) bool { return false })
+}
+
+// asTold tells whether what was read about these sites and apps at a moment may
+// be told. While a commit takes its time, that is what was before it, unless
+// somebody may have been told what comes after: nobody goes back in time.
+func (c *changes) asTold(since int64, ids ...cms.ID) bool {
+	return c.stand(since, ids, func(w *writing) bool { return !w.told })
+}
+
+func (c *changes) stand(since int64, ids []cms.ID, despite func(*writing) bool) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if !c.heard || c.all > since {
 		return false
 	}
 	for _, id := range ids {
-		if c.at[id] > since || c.writing[id] > 0 {
+		if c.at[id] > since {
+			return false
+		}
+		if w := c.writing[id]; w != nil && !despite(w) {
 			return false
 		}
 	}
 	return true
 }
 
-// begin says that a transaction is about to change these: until it ends,
-// readers may meet either state.
+// begin says that a transaction is about to change these.
 func (c *changes) begin(ids []cms.ID) {
 	if len(ids) == 0 {
 		return
@@ -56,11 +78,29 @@ func (c *changes) begin(ids []cms.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.writing == nil {
-		c.writing = map[cms.ID]int{}
+		c.writing = map[cms.ID]*writing{}
 	}
 	for _, id := range ids {
-		c.writing[id]++
+		if c.writing[id] == nil {
+			c.writing[id] = &writing{}
+			c.secret.Add(1)
+		}
+		c.writing[id].count++
 	}
+}
+
+// tell says that somebody is about to be told what the store had: it may be
+// what any transaction under way has just committed.
+func (c *changes) tell() {
+	if c.secret.Load() == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range c.writing {
+		w.told = true
+	}
+	c.secret.Store(0)
 }
 
 // end says that a transaction has ended, whichever way.
@@ -71,8 +111,13 @@ func (c *changes) end(ids []cms.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, id := range ids {
-		if c.writing[id]--; c.writing[id] == 0 {
-			delete(c.writing, id)
+		w := c.writing[id]
+		if w.count--; w.count > 0 {
+			continue
+		}
+		delete(c.writing, id)
+		if !w.told {
+			c.secret.Add(-1)
 		}
 	}
 	c.note(ids)
@@ -112,15 +157,26 @@ func (c *changes) Deaf(deaf bool) {
 // Watch listens for what others change in the store, until the context ends.
 func (s *Service) Watch(ctx context.Context) { s.store.Watch(ctx, &s.changes) }
 
-// Moment names the present, for Unchanged. It is to be taken before anything
+// Moment names the present, for Unchanged and AsTold. It is to be taken before anything
 // is read.
 func (s *Service) Moment() int64 { return s.changes.moment() }
 
 // Unchanged tells whether nothing of a site, and nothing about a caller, has
-// changed since a moment.
+// changed since a moment: what was read after it may be kept.
 func (s *Service) Unchanged(since int64, siteID cms.ID, who Caller) bool {
 	return s.changes.unchanged(since, siteID, who.ID())
 }
+
+// AsTold tells whether what was kept of a site for a caller at a moment may be
+// told.
+func (s *Service) AsTold(since int64, siteID cms.ID, who Caller) bool {
+	return s.changes.asTold(since, siteID, who.ID())
+}
+
+// Tell is to be called before anybody is told anything that may come from the
+// store: from then on, what a commit under way may have changed is not told
+// from memory any more.
+func (s *Service) Tell() { s.changes.tell() }
 
 // watchedTx notices what a transaction changes: every write is audited.
 type watchedTx struct {

@@ -75,14 +75,14 @@ func (s *Service) shelfKey(ask ReadPages) (shelfKey, bool) {
 // read it and nothing has changed.
 func (s *Service) shelvedPages(who Caller, ask ReadPages, key shelfKey) (list ShownList, found bool, learn learning) {
 	sh := s.shelves.find(key)
-	if sh == nil || !s.changes.unchanged(sh.moment, key.site) || !sh.form.admits(who, ask.Version) {
+	if sh == nil || !s.changes.asTold(sh.moment, key.site) || !sh.form.admits(who, ask.Version) {
 		return list, false, learnNothing
 	}
 	q := ask.Query
 	q.Version, q.LocaleID = key.version, sh.spoken.localeID
 	if ask.After != cms.NoID {
 		// A walk goes on from where its cursor was, even if that has moved.
-		if known, ok := s.positions.recall(who.ID(), q, ask.After); ok && !s.changes.unchanged(known.moment, key.site) {
+		if known, ok := s.positions.recall(who.ID(), q, ask.After); ok && !s.changes.asTold(known.moment, key.site) {
 			return list, false, learnNothing
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"galley/internal/calm"
 )
 
 // Deadlines bound the time that one connection may take.
@@ -181,7 +183,9 @@ func (s *Server) repeat(ctx context.Context, job Job) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if err := job.Run(ctx); err != nil && ctx.Err() == nil {
+			var err error
+			calm.Do(func() { err = job.Run(ctx) })
+			if err != nil && ctx.Err() == nil {
 				s.log.Error("job failed", "job", job.Name, "error", err.Error())
 			}
 		}

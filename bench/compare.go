@@ -40,9 +40,12 @@ func (b *bench) compareOperations(ctx context.Context, data dataset, c *comparis
 	if err != nil {
 		return err
 	}
-	for round := range b.rounds {
-		if err := b.compareOnce(ctx, round, c); err != nil {
-			return err
+	// Writes come after all rounds of reads: each round reads the same pages.
+	for _, reads := range []bool{true, false} {
+		for round := range b.rounds {
+			if err := b.compareOnce(ctx, round, reads, c); err != nil {
+				return err
+			}
 		}
 	}
 	loaded, err := b.memories()
@@ -53,9 +56,9 @@ func (b *bench) compareOperations(ctx context.Context, data dataset, c *comparis
 	return err
 }
 
-func (b *bench) compareOnce(ctx context.Context, round int, c *comparison) error {
+func (b *bench) compareOnce(ctx context.Context, round int, reads bool, c *comparison) error {
 	for _, op := range operations {
-		if b.quick && !op.quick {
+		if op.isRead() != reads || (b.quick && !op.quick) {
 			continue
 		}
 		for _, who := range b.contestants {

@@ -238,8 +238,8 @@ type Tx interface {
 	UpdatePages(ctx context.Context, changes []PageChange) error
 
 	// LookAround lets the engine look at tables that it does not know well, so
-	// that it finds its way through many pages.
-	LookAround(ctx context.Context) error
+	// that it finds its way through many pages of a site.
+	LookAround(ctx context.Context, siteID ID) error
 
 	CreatePublish(ctx context.Context, p Publish) error
 	UpdatePublish(ctx context.Context, p Publish) error

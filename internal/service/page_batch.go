@@ -37,7 +37,7 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 		}
 		ops := batch.Operations.Value
 		if len(ops) >= manyOperations {
-			if err := tx.LookAround(ctx); err != nil {
+			if err := tx.LookAround(ctx, site.ID); err != nil {
 				return err
 			}
 		}

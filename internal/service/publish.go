@@ -132,7 +132,7 @@ func (s *Service) Publish(ctx context.Context, who Caller, siteID cms.ID, in Inp
 		if p.Select, err = selection(ctx, tx, site, locales, ask); err != nil {
 			return err
 		}
-		if err := tx.LookAround(ctx); err != nil {
+		if err := tx.LookAround(ctx, site.ID); err != nil {
 			return err
 		}
 		if ask.Plan.Set {
@@ -389,7 +389,7 @@ func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID) (cm
 		if err != nil {
 			return err
 		}
-		if err := tx.LookAround(ctx); err != nil {
+		if err := tx.LookAround(ctx, site.ID); err != nil {
 			return err
 		}
 		rel, err := rewind(ctx, tx, site, locales, from.Seq)
@@ -495,7 +495,7 @@ func (s *Service) runDue(ctx context.Context, tx cms.Tx, p *cms.Publish) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.LookAround(ctx); err != nil {
+	if err := tx.LookAround(ctx, site.ID); err != nil {
 		return err
 	}
 	rel, err := collect(ctx, tx, site, locales, p.Select)

@@ -26,6 +26,7 @@ type dialect struct {
 	skipLocked  string // suffix of a select that locks and passes over what is locked
 	pathList    string // an aggregate of locales and pathnames, a line for each
 	unseen      string // a query for the tables that the planner has no good statistics of
+	guess       string // what the planner thinks of a query, as JSON; the query comes after it
 	look        string // a statement that has it look at a table, named at its end
 	// among is a condition that a column has one of some values, which are all
 	// strings or all ids, and its arguments.

@@ -516,3 +516,58 @@ func useLocks(t *testing.T, q queries, site cms.Site, app cms.App, page cms.Page
 	_, err = q.LockPage(t.Context(), site.ID, cms.Draft, page.ID)
 	do(t, err)
 }
+
+// A site that has grown since PostgreSQL gathered statistics is taken for small,
+// until it is told to look around.
+func TestThePlannerLearnsOfALargeSite(t *testing.T) {
+	for name, others := range map[string][]int{
+		"among large sites": slices.Repeat([]int{1500}, 20),
+		"among small sites": append(slices.Repeat([]int{5}, 200), 30_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := postgresForTest(t)
+			ctx := t.Context()
+			fill := func(pages int) cms.ID {
+				site := seedSite(t, s)
+				all := make([]cms.Page, pages)
+				for i := range all {
+					all[i] = seedPage(site.ID, fmt.Sprintf("/p/%d", i))
+				}
+				do(t, s.InTx(ctx, func(tx cms.Tx) error { return tx.CreatePages(ctx, all...) }))
+				return site.ID
+			}
+			for _, pages := range others {
+				fill(pages)
+			}
+			_, err := s.write.ExecContext(ctx, `alter table page set (autovacuum_enabled = false); analyze page`)
+			do(t, err)
+			site := fill(manyPages)
+			knows := func() bool {
+				guess, err := s.guessPages(ctx, site)
+				do(t, err)
+				return guess > manyPages/2
+			}
+			if knows() {
+				t.Fatal("the planner knows the site before it has looked")
+			}
+			do(t, s.InTx(ctx, func(tx cms.Tx) error { return tx.LookAround(ctx, site) }))
+			if !knows() {
+				t.Error("the planner takes the site for small after it has looked")
+			}
+		})
+	}
+}
+
+func TestTheSamePlannerIsAskedSeldom(t *testing.T) {
+	var l looks
+	site, other, now := cms.NewID(), cms.NewID(), time.Now()
+	if !l.due(site, now) || l.due(site, now.Add(lookAgain-1)) || !l.due(other, now) || !l.due(site, now.Add(lookAgain)) {
+		t.Error("a site is looked at other than once in a while")
+	}
+	for range 2 * maxLooks {
+		l.due(cms.NewID(), now)
+	}
+	if len(l.last) > maxLooks {
+		t.Errorf("%d looks are remembered, want at most %d", len(l.last), maxLooks)
+	}
+}

@@ -31,6 +31,7 @@ var postgresDialect = &dialect{
 	pathList:    `string_agg(o.locale_id::text || ' ' || o.pathname, chr(10))`,
 	unseen: `select relname from pg_stat_user_tables where schemaname = current_schema() and n_live_tup > 1000
 		and ((last_analyze is null and last_autoanalyze is null) or n_mod_since_analyze > n_live_tup / 4)`,
+	guess:   `explain (format json) `,
 	look:    `analyze (skip_locked) `,
 	among:   amongArray,
 	tryLock: `select pg_try_advisory_xact_lock(hashtextextended(?, 0))`,

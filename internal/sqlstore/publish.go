@@ -2,9 +2,11 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"galley/internal/cms"
@@ -288,12 +290,18 @@ func (q queries) PurgeHistory(ctx context.Context, siteID cms.ID, seq int64) err
 }
 
 // LookAround matters on PostgreSQL, which gathers statistics about a minute
-// after a table has filled: until then it takes a site for a handful of rows.
-func (q queries) LookAround(ctx context.Context) error {
+// after a table has filled: until then it takes a site for a handful of rows. It
+// then passes the key by, and reads all of the site for each chunk of ids.
+func (q queries) LookAround(ctx context.Context, siteID cms.ID) error {
 	if q.dialect.unseen == "" {
 		return nil
 	}
 	tables, err := all(ctx, q, func(r row) (name string, err error) { return name, r.Scan(&name) }, q.dialect.unseen)
+	if err == nil && !slices.Contains(tables, "page") {
+		var more []string
+		more, err = q.misjudged(ctx, siteID)
+		tables = append(tables, more...)
+	}
 	if err != nil {
 		return err
 	}
@@ -303,4 +311,67 @@ func (q queries) LookAround(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// manyPages are so many that to read them all takes longer than to find a chunk
+// of them by their keys.
+const manyPages = 5_000
+
+// misjudged are the tables to look at because the planner takes a site of many
+// pages for one of few, unless it has looked for that site's sake before.
+func (q queries) misjudged(ctx context.Context, siteID cms.ID) ([]string, error) {
+	guess, err := q.guessPages(ctx, siteID)
+	if err != nil || guess >= manyPages {
+		return nil, err
+	}
+	many, err := one(ctx, q, func(r row) (many bool, err error) { return many, r.Scan(&many) },
+		`select count(*) = ? from (`+draftsOf+atMost(manyPages)+`) as pages`, manyPages, siteID)
+	if err != nil || !many || !q.looks.due(siteID, time.Now()) {
+		return nil, err
+	}
+	return []string{"page", "page_past"}, nil
+}
+
+const draftsOf = `select 1 from page where site_id = ? and version = 0`
+
+// guessPages is how many rows the planner expects a site's draft to have.
+func (q queries) guessPages(ctx context.Context, siteID cms.ID) (float64, error) {
+	text, err := one(ctx, q, func(r row) (text []byte, err error) { return text, r.Scan(&text) }, q.dialect.guess+draftsOf, siteID)
+	if err != nil {
+		return 0, err
+	}
+	var plans []struct {
+		Plan struct {
+			Rows float64 `json:"Plan Rows"`
+		}
+	}
+	if err := json.Unmarshal(text, &plans); err != nil || len(plans) == 0 {
+		return 0, fmt.Errorf("a plan can't be read: %w", err)
+	}
+	return plans[0].Plan.Rows, nil
+}
+
+// looks remembers for which sites the planner was made to look: if it still
+// misjudges one, that is too small a part of all for it to notice.
+type looks struct {
+	mu   sync.Mutex
+	last map[cms.ID]time.Time
+}
+
+const (
+	lookAgain = 10 * time.Minute
+	maxLooks  = 1_000
+)
+
+func (l *looks) due(siteID cms.ID, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Sub(l.last[siteID]) < lookAgain {
+		return false
+	}
+	if l.last == nil || len(l.last) >= maxLooks {
+		l.last = map[cms.ID]time.Time{}
+	}
+	l.last[siteID] = now
+	return true
 }

@@ -31,7 +31,8 @@ type Store struct {
 	watch     func(context.Context, cms.Watcher)
 	watchers  watchers
 	announcer *announcer // nil: there are no other nodes
-	writer    *writer    // nil: transactions do not wait for each other
+	looks     *looks
+	writer    *writer // nil: transactions do not wait for each other
 	beginView func(context.Context) (transaction, error)
 	// closeSessions closes the connections that the pools have given away.
 	closeSessions func()
@@ -51,7 +52,7 @@ func newStore(d *dialect, write, read *sql.DB, observe Observe) *Store {
 	if observe == nil {
 		observe = func(string, time.Duration) {}
 	}
-	s := &Store{queries: queries{conn: read, dialect: d}, write: write, read: read, dialect: d, observe: observe}
+	s := &Store{queries: queries{conn: read, dialect: d}, looks: &looks{}, write: write, read: read, dialect: d, observe: observe}
 	s.runTx = s.runOwnTx
 	s.beginView = func(ctx context.Context) (transaction, error) { return read.BeginTx(ctx, d.view) }
 	s.provider = sync.OnceValues(s.newProvider)
@@ -97,7 +98,7 @@ func (s *Store) InTx(ctx context.Context, write func(cms.Tx) error) error {
 		var announced announcement
 		err := s.runTx(ctx, func(c conn) error {
 			announced = announcement{by: s.announcer}
-			if err := write(queries{c, s.dialect, &announced}); err != nil {
+			if err := write(queries{c, s.dialect, &announced, s.looks}); err != nil {
 				return err
 			}
 			return s.queries.fail(ctx, ctx.Err()) // nobody waits for it any more
@@ -159,6 +160,7 @@ type queries struct {
 	conn      conn
 	dialect   *dialect
 	announced *announcement // by this transaction
+	looks     *looks        // of transactions
 }
 
 var _ cms.Tx = queries{}

@@ -230,9 +230,11 @@ func (s *Service) pagesFrom(ctx context.Context, from source, who Caller, ask Re
 			return err
 		}
 		cut := cms.CutList(rows, in.query.Limit)
-		ids := make([]cms.ID, len(cut.Items))
-		for i, row := range cut.Items {
-			ids[i] = row.ID
+		var ids []cms.ID // of pages that may have other pathnames
+		if len(in.form.locales) > 1 {
+			for _, row := range cut.Items {
+				ids = append(ids, row.ID)
+			}
 		}
 		paths, err := r.PagePaths(ctx, in.query.SiteID, in.query.Version, ids)
 		if err != nil {

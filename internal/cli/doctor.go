@@ -147,9 +147,11 @@ func examineDisk(data string) sqlstore.Finding {
 	}
 }
 
-// What a disk should have free: this share, and this much.
+// What a disk should have free: a tenth, or as much as is plenty on any disk; and
+// never less than some.
 const (
 	leastShare = 0.1
+	plentyFree = 10 << 30
 	leastFree  = 1 << 30
 )
 
@@ -158,7 +160,7 @@ func judgeDisk(free, all uint64) sqlstore.Finding {
 		Check: "disk", Level: sqlstore.LevelOK,
 		Found: fmt.Sprintf("%s of %s are free", volume(int64(free)), volume(int64(all))),
 	}
-	if float64(free) < leastShare*float64(all) || free < leastFree {
+	if free < leastFree || (free < plentyFree && float64(free) < leastShare*float64(all)) {
 		f.Level, f.Todo = sqlstore.LevelWarn, "make room, or move the data folder: a full disk refuses every write"
 	}
 	return f

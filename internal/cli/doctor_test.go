@@ -15,6 +15,7 @@ func TestDiskSpace(t *testing.T) {
 		{50 * gb, 100 * gb, sqlstore.LevelOK},
 		{10 * gb, 100 * gb, sqlstore.LevelOK},
 		{10*gb - 1, 100 * gb, sqlstore.LevelWarn},
+		{10 * gb, 1000 * gb, sqlstore.LevelOK},
 		{gb, 2 * gb, sqlstore.LevelOK},
 		{gb - 1, 2 * gb, sqlstore.LevelWarn},
 		{0, 100 * gb, sqlstore.LevelWarn},

@@ -43,17 +43,17 @@ func (c *changes) moment() int64 {
 // unchanged tells whether none of these sites and apps has changed since a
 // moment, as far as anybody can know.
 func (c *changes) unchanged(since int64, ids ...cms.ID) bool {
-	return c.stand(since, ids, func(*writing) bool { return false })
+	return c.stands(since, ids, false)
 }
 
 // asTold tells whether what was read about these sites and apps at a moment may
 // be told. While a commit takes its time, that is what was before it, unless
 // somebody may have been told what comes after: nobody goes back in time.
 func (c *changes) asTold(since int64, ids ...cms.ID) bool {
-	return c.stand(since, ids, func(w *writing) bool { return !w.told })
+	return c.stands(since, ids, true)
 }
 
-func (c *changes) stand(since int64, ids []cms.ID, despite func(*writing) bool) bool {
+func (c *changes) stands(since int64, ids []cms.ID, untilTold bool) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if !c.heard || c.all > since {
@@ -63,7 +63,7 @@ func (c *changes) stand(since int64, ids []cms.ID, despite func(*writing) bool) 
 		if c.at[id] > since {
 			return false
 		}
-		if w := c.writing[id]; w != nil && !despite(w) {
+		if w := c.writing[id]; w != nil && (w.told || !untilTold) {
 			return false
 		}
 	}
@@ -157,8 +157,8 @@ func (c *changes) Deaf(deaf bool) {
 // Watch listens for what others change in the store, until the context ends.
 func (s *Service) Watch(ctx context.Context) { s.store.Watch(ctx, &s.changes) }
 
-// Moment names the present, for Unchanged and AsTold. It is to be taken before anything
-// is read.
+// Moment names the present, for Unchanged and AsTold. It is to be taken before
+// anything is read.
 func (s *Service) Moment() int64 { return s.changes.moment() }
 
 // Unchanged tells whether nothing of a site, and nothing about a caller, has

@@ -558,7 +558,7 @@ func TestThePlannerLearnsOfALargeSite(t *testing.T) {
 	}
 }
 
-func TestTheSamePlannerIsAskedSeldom(t *testing.T) {
+func TestTheSameSiteIsLookedAtSeldom(t *testing.T) {
 	var l looks
 	site, other, now := cms.NewID(), cms.NewID(), time.Now()
 	if !l.due(site, now) || l.due(site, now.Add(lookAgain-1)) || !l.due(other, now) || !l.due(site, now.Add(lookAgain)) {

@@ -332,7 +332,7 @@ func (q queries) misjudged(ctx context.Context, siteID cms.ID) ([]string, error)
 	return []string{"page", "page_past"}, nil
 }
 
-const draftsOf = `select 1 from page where site_id = ? and version = 0`
+var draftsOf = `select 1 from page where site_id = ? and ` + is(cms.Draft)
 
 // guessPages is how many rows the planner expects a site's draft to have.
 func (q queries) guessPages(ctx context.Context, siteID cms.ID) (float64, error) {
@@ -345,8 +345,11 @@ func (q queries) guessPages(ctx context.Context, siteID cms.ID) (float64, error)
 			Rows float64 `json:"Plan Rows"`
 		}
 	}
-	if err := json.Unmarshal(text, &plans); err != nil || len(plans) == 0 {
-		return 0, fmt.Errorf("a plan can't be read: %w", err)
+	if err := json.Unmarshal(text, &plans); err != nil {
+		return 0, err
+	}
+	if len(plans) != 1 {
+		return 0, fmt.Errorf("a query has %d plans: %s", len(plans), text)
 	}
 	return plans[0].Plan.Rows, nil
 }

@@ -63,9 +63,9 @@ var ErrNoReplica = errors.New("it is no standby: it takes writes of its own")
 // Watcher is told what others change in a store: other nodes, or the operator
 // at the command line.
 type Watcher interface {
-	// Changed names the sites and apps that were changed; nothing named means
-	// that anything may have been.
-	Changed(ids ...ID)
+	// Changed names what was changed; nothing named means that anything may have
+	// been.
+	Changed(what ...Subject)
 	// Deaf tells whether changes may go unheard from now on. What happened
 	// meanwhile is never told.
 	Deaf(deaf bool)
@@ -284,9 +284,9 @@ type Tx interface {
 	// before the given time, the oldest first, and tells how many there were.
 	PurgeAudit(ctx context.Context, workspaceID ID, before time.Time, limit int) (int, error)
 
-	// Announce tells other nodes, soon after the transaction is committed,
-	// which sites and apps it changed.
-	Announce(ctx context.Context, ids []ID) error
+	// Announce tells other nodes, soon after the transaction is committed, what
+	// it changed.
+	Announce(ctx context.Context, what []Subject) error
 
 	// ReleasePathnames gives claims up.
 	ReleasePathnames(ctx context.Context, siteID ID, claims []Claim) error

@@ -21,15 +21,15 @@ type answer struct {
 	location string
 	secret   bool // the body has a key: nobody may store it
 
-	site       cms.ID // the site that a read is about, which it follows from alone
-	giveOut    func() // to be called each time that the answer is given out
-	remembered bool   // it was put together from memory
-	passing    bool   // it is not worth keeping
+	about      []cms.Subject // all that a read follows from; nil: it is not to be kept
+	giveOut    func()        // to be called each time that the answer is given out
+	remembered bool          // it was put together from memory
+	passing    bool          // it is not worth keeping
 }
 
-// of says that a read follows from a site alone.
+// of says that a read follows from a site without its drafts.
 func (ans answer) of(site cms.ID) answer {
-	ans.site = site
+	ans.about = []cms.Subject{{ID: site}}
 	return ans
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 // cache keeps answers to reads, encoded and with their entity tags, for as
-// long as they are right: until anything changes in the site that they are
-// about, or about the credential that asked. It is asked after authentication
+// long as they are right: until anything changes that they follow from, or
+// about the credential that asked. It is asked after authentication
 // and limits, so that a kept answer is one that this credential was given for
 // this very address.
 type cache struct {
@@ -33,13 +33,13 @@ type keptAnswer struct {
 	body    []byte
 	tag     string
 	pattern string
-	site    cms.ID
+	about   []cms.Subject // the credential included
 	moment  int64
 	giveOut func()
 }
 
 // keptOverhead is about what an answer takes beside its text.
-const keptOverhead = 400
+const keptOverhead = 450
 
 func newCache(svc *service.Service, bytes int64, registry *prometheus.Registry) *cache {
 	uses := prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -109,7 +109,7 @@ func (a *API) recall(w *responseWriter, r *request) bool {
 // find returns the answer to a caller's GET if it is at hand and right.
 func (c *cache) find(who service.Caller, address string) (*keptAnswer, bool) {
 	kept, ok := c.answers.GetIfPresent(cacheKey{who.ID(), address})
-	if !ok || !c.svc.AsTold(kept.moment, kept.site, who) {
+	if !ok || !c.svc.AsTold(kept.moment, kept.about...) {
 		return nil, false
 	}
 	return kept, true
@@ -118,7 +118,7 @@ func (c *cache) find(who service.Caller, address string) (*keptAnswer, bool) {
 // keep keeps an answer, if it is one that may be kept. It was worked out from
 // what was read after the request's moment.
 func (c *cache) keep(r *request, ans answer, body []byte, tag string) {
-	if c.answers == nil || !readOnly(r.Method) || ans.status != http.StatusOK || ans.site == cms.NoID {
+	if c.answers == nil || !readOnly(r.Method) || ans.status != http.StatusOK || ans.about == nil {
 		return
 	}
 	if ans.remembered {
@@ -126,8 +126,9 @@ func (c *cache) keep(r *request, ans answer, body []byte, tag string) {
 	} else {
 		c.misses.Inc()
 	}
-	if ans.passing || !c.svc.Unchanged(r.moment, ans.site, r.who) {
+	about := append(ans.about, r.who.Subject())
+	if ans.passing || !c.svc.Unchanged(r.moment, about...) {
 		return
 	}
-	c.answers.Set(cacheKey{r.who.ID(), r.RequestURI}, &keptAnswer{body, tag, r.pattern, ans.site, r.moment, ans.giveOut})
+	c.answers.Set(cacheKey{r.who.ID(), r.RequestURI}, &keptAnswer{body, tag, r.pattern, about, r.moment, ans.giveOut})
 }

@@ -94,6 +94,94 @@ func TestMemoryIsNeverBehindAWrite(t *testing.T) {
 	})
 }
 
+// A page changes in many ways: none of them leaves its answer in memory.
+func TestMemoryForgetsAPageHoweverItChanges(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		site, _ := s.newSite(t)
+		page, other := s.newPage(t, site, "/a"), s.newPage(t, site, "/b")
+		locale := s.must(t, 201, "POST", "/v2/locales", `{"siteId":"`+site+`","locale":"fr"}`).str(t, "id")
+		s.must(t, 200, "PATCH", "/v6/pages/"+page+"?locale=fr", `{"title":"F"}`)
+		publish := "/v2/sites/" + site + "/publish"
+		first := s.must(t, 201, "POST", publish, "").str(t, "id")
+		batch := func(operations string) func() {
+			return func() {
+				s.must(t, 200, "POST", "/v6/pages/batch", `{"siteId":"`+site+`","operations":[`+operations+`]}`)
+			}
+		}
+		call := func(status int, method, target, body string) func() {
+			return func() { s.must(t, status, method, target, body) }
+		}
+		var many strings.Builder // more than is told one by one
+		for i := range 50 {
+			fmt.Fprintf(&many, `{"op":"create","pathname":"/many/%d"},`, i)
+		}
+		byID, byPathname := "/v6/pages/"+page, "/v6/pages/a?siteId="+site
+		for _, step := range []struct {
+			name, target string
+			change       func()
+		}{
+			{"another title", byID, call(200, "PATCH", byID, `{"title":"T"}`)},
+			{"another title, by pathname", byPathname, call(200, "PATCH", byPathname, `{"title":"U"}`)},
+			{"another title in its locale", byID + "?locale=fr", call(200, "PATCH", byID+"?locale=fr", `{"title":"G"}`)},
+			{"inherited by its locale", byID + "?locale=fr", call(200, "PATCH", byID, `{"description":"D"}`)},
+			{"another pathname in a locale", byID, call(200, "PATCH", byID+"?locale=fr", `{"pathname":"/f"}`)},
+			{"a batch", byID, batch(`{"op":"update","pageId":"` + page + `","title":"V"}`)},
+			{"a large batch", byID, batch(many.String() + `{"op":"update","pageId":"` + page + `","title":"W"}`)},
+			{"changed places", byPathname, batch(`{"op":"update","pageId":"` + page + `","pathname":"/c"},
+				{"op":"update","pageId":"` + other + `","pathname":"/a"}`)},
+			{"changed places back", byPathname, batch(`{"op":"update","pageId":"` + other + `","pathname":"/b"},
+				{"op":"update","pageId":"` + page + `","pathname":"/a"}`)},
+			{"discarded", byID, call(200, "POST", byID+"/discard", "")},
+			{"changed and published", byID, func() { call(200, "PATCH", byID, `{"title":"X"}`)(); call(201, "POST", publish, "")() }},
+			{"published", byID + "?versionRef=ref:live", func() { call(200, "PATCH", byID, `{"title":"Y"}`)(); call(201, "POST", byID+"/publish", "")() }},
+			{"taken back", byID + "?versionRef=ref:live", call(201, "POST", "/v2/publishes/"+first+"/restore", "")},
+			{"another locale", byID, call(200, "PATCH", "/v2/locales/"+locale, `{"locale":"de"}`)},
+			{"a locale less", byID, call(204, "DELETE", "/v2/locales/"+locale, "")},
+		} {
+			s.warm(t, step.target)
+			before := s.must(t, 200, "GET", step.target, "")
+			step.change()
+			if after := s.must(t, 200, "GET", step.target, ""); string(before.body) == string(after.body) {
+				t.Errorf("%s: still answered %s", step.name, after.body)
+			}
+		}
+		s.warm(t, byID)
+		s.must(t, 204, "DELETE", byID, "")
+		if r := s.call(t, "GET", byID, ""); r.status != 404 {
+			t.Errorf("a page that is deleted is answered with %d", r.status)
+		}
+	})
+}
+
+// What others do to a site's drafts leaves answers in memory that do not follow
+// from it.
+func TestMemoryOutlivesOthersChanges(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		site, siteKey := s.newSite(t)
+		page, other := s.newPage(t, site, "/a"), s.newPage(t, site, "/b")
+		s.must(t, 201, "POST", "/v2/sites/"+site+"/publish", "")
+		s.warm(t, "/v2/sites/"+site)
+		for target, key := range map[string]string{
+			"/v6/pages/" + page:                                         s.key,
+			"/v6/pages/a?siteId=" + site:                                s.key,
+			"/v6/pages/" + other + "?versionRef=ref:live":               s.key,
+			"/v6/pages?versionRef=ref:live&siteId=" + site:              s.key,
+			"/v6/pages?versionRef=ref:live&locale=en-US&siteId=" + site: siteKey,
+			"/v2/sites/" + site:                                         s.key,
+		} {
+			read := func() { s.send(t, key, "GET", target, "") }
+			read()
+			s.must(t, 200, "PATCH", "/v6/pages/"+other, `{"title":"`+cms.NewID().String()+`"}`)
+			s.newPage(t, site, "/"+cms.NewID().String())
+			before := s.fromMemory(t)
+			read()
+			if s.fromMemory(t) == before {
+				t.Errorf("%s is read again after another page has changed", target)
+			}
+		}
+	})
+}
+
 func TestMemoryAnswersAsTheStoreDoes(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *system) {
 		site, siteKey := s.newSite(t)
@@ -267,9 +355,9 @@ type lateWatcher struct {
 
 func (l *lateStore) Watch(ctx context.Context, w cms.Watcher) { l.Store.Watch(ctx, lateWatcher{w, l}) }
 
-func (w lateWatcher) Changed(ids ...cms.ID) {
+func (w lateWatcher) Changed(what ...cms.Subject) {
 	if w.store.late == nil {
-		w.Watcher.Changed(ids...)
+		w.Watcher.Changed(what...)
 	}
 }
 
@@ -294,49 +382,57 @@ func TestMemoryDuringACommit(t *testing.T) {
 	})
 	site, siteKey := s.newSite(t)
 	page, other := "/v6/pages/"+s.newPage(t, site, "/a"), "/v6/pages/"+s.newPage(t, site, "/b")
-	s.must(t, 200, "PATCH", page, `{"title":"before"}`)
 	s.must(t, 201, "POST", "/v2/sites/"+site+"/publish", "")
-	told := func(t *testing.T, draft string, fromMemory bool) {
-		t.Helper()
-		for _, read := range []struct{ key, target, title string }{
-			{s.key, page, draft}, {s.key, "/v6/pages?siteId=" + site, draft}, {siteKey, page + "?versionRef=ref:live", "before"},
-		} {
-			hits := s.fromMemory(t)
-			got := s.send(t, read.key, "GET", read.target, "")
-			if !strings.Contains(string(got.body), `"title":"`+read.title+`"`) {
-				t.Errorf("GET %s: %s, want title %s", read.target, got.body, read.title)
-			}
-			if hit := s.fromMemory(t) != hits; hit != fromMemory {
-				t.Errorf("GET %s is answered from memory: %t, want %t", read.target, hit, fromMemory)
+	type read struct{ key, target string }
+	for _, change := range []struct {
+		target, field string
+		reads         []read // each has the field, or does not but follows from it
+	}{
+		{page, "title", []read{{s.key, page}, {s.key, "/v6/pages?siteId=" + site}}},
+		{"/v2/sites/" + site, "name", []read{{s.key, "/v2/sites/" + site}, {siteKey, page + "?versionRef=ref:live"}, {s.key, page}}},
+	} {
+		told := func(t *testing.T, value string, fromMemory bool) {
+			t.Helper()
+			for i, read := range change.reads {
+				hits := s.fromMemory(t)
+				got := s.send(t, read.key, "GET", read.target, "")
+				if value := `"` + change.field + `":"` + value + `"`; i == 0 && !strings.Contains(string(got.body), value) {
+					t.Errorf("GET %s: %s, want %s", read.target, got.body, value)
+				}
+				if hit := s.fromMemory(t) != hits; hit != fromMemory {
+					t.Errorf("GET %s is answered from memory: %t, want %t", read.target, hit, fromMemory)
+				}
 			}
 		}
-	}
-	for name, tell := range map[string]func(){
-		"another page":   func() { s.must(t, 200, "GET", other, "") },
-		"an error":       func() { s.must(t, 404, "GET", "/v6/pages/c?siteId="+site, "") },
-		"an audit trail": func() { s.must(t, 200, "GET", "/v2/audit?siteId="+site, "") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			told(t, "before", false)
-			told(t, "before", true)
-			late.late = make(chan struct{})
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				s.must(t, 200, "PATCH", page, `{"title":"after"}`)
-			}()
-			<-late.late // it is committed, and nobody knows
-			told(t, "before", true)
-			tell()
-			told(t, "after", false)
-			told(t, "after", false)
-			late.late <- struct{}{}
-			<-done
-			late.late = nil
-			told(t, "after", false)
-			told(t, "after", true)
-			s.must(t, 200, "PATCH", page, `{"title":"before"}`)
-		})
+		set := func(value string) { s.must(t, 200, "PATCH", change.target, `{"`+change.field+`":"`+value+`"}`) }
+		for name, tell := range map[string]func(){
+			"another page":   func() { s.must(t, 200, "GET", other, "") },
+			"an error":       func() { s.must(t, 404, "GET", "/v6/pages/c?siteId="+site, "") },
+			"an audit trail": func() { s.must(t, 200, "GET", "/v2/audit?siteId="+site, "") },
+		} {
+			t.Run(change.field+", "+name, func(t *testing.T) {
+				s.must(t, 200, "PATCH", other, `{"title":"`+name+`"}`) // it is read anew when it tells
+				set("before")
+				told(t, "before", false)
+				told(t, "before", true)
+				late.late = make(chan struct{})
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					set("after")
+				}()
+				<-late.late // it is committed, and nobody knows
+				told(t, "before", true)
+				tell()
+				told(t, "after", false)
+				told(t, "after", false)
+				late.late <- struct{}{}
+				<-done
+				late.late = nil
+				told(t, "after", false)
+				told(t, "after", true)
+			})
+		}
 	}
 }
 

@@ -142,7 +142,7 @@ func (a *API) listPagesOf(r *request, siteID cms.ID) (answer, error) {
 		passing: q.list.After != cms.NoID, // seldom asked for twice, and put together from what the service keeps
 	}
 	if list.Pure {
-		ans.site = siteID
+		ans.about = cms.SubjectsOf(siteID, q.version.Shows())
 	}
 	return ans, nil
 }
@@ -158,7 +158,9 @@ func (a *API) getPage(r *request) (answer, error) {
 		return answer{}, err
 	}
 	p, err := a.svc.Page(r.Context(), r.who, service.ReadPage{Ref: ref, Version: r.query.version, Locale: r.query.locale})
-	return ok(newPage(p)).of(p.SiteID), err
+	ans := ok(newPage(p))
+	ans.about = cms.SubjectsOfPage(p.SiteID, r.query.version.Shows(), p.ID)
+	return ans, err
 }
 
 func (a *API) updatePage(r *request) (answer, error) {

@@ -24,6 +24,9 @@ func (c Caller) ID() cms.ID {
 	return c.Site.ID
 }
 
+// Subject is what all that is known about the caller follows from.
+func (c Caller) Subject() cms.Subject { return cms.Subject{ID: c.ID()} }
+
 // WorkspaceID is the workspace that the caller belongs to.
 func (c Caller) WorkspaceID() cms.ID {
 	if c.App != nil {
@@ -56,7 +59,7 @@ func (s *Service) Recognize(key string) (Caller, bool) {
 	now := s.now()
 	// The hash is of whatever was sent: nobody keeps keys in memory.
 	known, ok := s.callers.find(cms.AppKey(key).Hash(), now)
-	if !ok || !s.changes.asTold(known.moment, known.ID()) {
+	if !ok || !s.changes.asTold(known.moment, known.Subject()) {
 		return Caller{}, false
 	}
 	s.usage.note(known.App, now)

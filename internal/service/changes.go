@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"encoding/binary"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -9,29 +10,40 @@ import (
 	"galley/internal/cms"
 )
 
-// changes knows when sites and apps last changed, so that what is kept in
-// memory is used only while it is right. Changes are numbered; what was read
-// at a moment is right as long as what it was read from has not changed since.
+// changes knows when what answers follow from last changed, so that what is
+// kept in memory is used only while it is right. Changes are numbered; what was
+// read at a moment is right as long as what it was read from has not changed
+// since.
 type changes struct {
 	mu      sync.RWMutex
 	count   int64
-	at      map[cms.ID]int64 // the last change of a site or app
-	writing map[cms.ID]*writing
+	at      [changeSlots]int64 // the last change of any subject that has the slot
+	writing map[cms.Subject]*writing
 	secret  atomic.Int64 // of what is written, that of which nobody was told
 	all     int64        // the last change of which nobody knows what it was about
 	heard   bool         // others' changes are heard of
 }
 
-// writing are the transactions that are about to change a site or app: until
-// they end, the store may show it before or after.
+// changeSlots bounds what is remembered. Subjects that share a slot change
+// together as far as anybody can know: something right is forgotten at times,
+// and nothing wrong is kept.
+const changeSlots = 1 << 16
+
+// slot is where a subject's changes are noted: by the random end of its id.
+func slot(s cms.Subject) uint16 {
+	n := binary.BigEndian.Uint16(s.ID[len(s.ID)-2:])
+	if s.Drafts {
+		n = ^n
+	}
+	return n
+}
+
+// writing are the transactions that are about to change a subject: until they
+// end, the store may show it before or after.
 type writing struct {
 	count int
 	told  bool // somebody may have been told how it is after
 }
-
-// maxChanges bounds what is remembered; older changes become one of
-// everything.
-const maxChanges = 100_000
 
 // Moment names the present. It is to be taken before anything is read.
 func (c *changes) moment() int64 {
@@ -40,30 +52,30 @@ func (c *changes) moment() int64 {
 	return c.count
 }
 
-// unchanged tells whether none of these sites and apps has changed since a
-// moment, as far as anybody can know.
-func (c *changes) unchanged(since int64, ids ...cms.ID) bool {
-	return c.stands(since, ids, false)
+// unchanged tells whether none of these has changed since a moment, as far as
+// anybody can know.
+func (c *changes) unchanged(since int64, about ...cms.Subject) bool {
+	return c.stands(since, about, false)
 }
 
-// asTold tells whether what was read about these sites and apps at a moment may
-// be told. While a commit takes its time, that is what was before it, unless
-// somebody may have been told what comes after: nobody goes back in time.
-func (c *changes) asTold(since int64, ids ...cms.ID) bool {
-	return c.stands(since, ids, true)
+// asTold tells whether what was read about these at a moment may be told. While
+// a commit takes its time, that is what was before it, unless somebody may have
+// been told what comes after: nobody goes back in time.
+func (c *changes) asTold(since int64, about ...cms.Subject) bool {
+	return c.stands(since, about, true)
 }
 
-func (c *changes) stands(since int64, ids []cms.ID, untilTold bool) bool {
+func (c *changes) stands(since int64, about []cms.Subject, untilTold bool) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if !c.heard || c.all > since {
 		return false
 	}
-	for _, id := range ids {
-		if c.at[id] > since {
+	for _, what := range about {
+		if c.at[slot(what)] > since {
 			return false
 		}
-		if w := c.writing[id]; w != nil && (w.told || !untilTold) {
+		if w := c.writing[what]; w != nil && (w.told || !untilTold) {
 			return false
 		}
 	}
@@ -71,21 +83,21 @@ func (c *changes) stands(since int64, ids []cms.ID, untilTold bool) bool {
 }
 
 // begin says that a transaction is about to change these.
-func (c *changes) begin(ids []cms.ID) {
-	if len(ids) == 0 {
+func (c *changes) begin(changed []cms.Subject) {
+	if len(changed) == 0 {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.writing == nil {
-		c.writing = map[cms.ID]*writing{}
+		c.writing = map[cms.Subject]*writing{}
 	}
-	for _, id := range ids {
-		if c.writing[id] == nil {
-			c.writing[id] = &writing{}
+	for _, what := range changed {
+		if c.writing[what] == nil {
+			c.writing[what] = &writing{}
 			c.secret.Add(1)
 		}
-		c.writing[id].count++
+		c.writing[what].count++
 	}
 }
 
@@ -104,43 +116,39 @@ func (c *changes) tell() {
 }
 
 // end says that a transaction has ended, whichever way.
-func (c *changes) end(ids []cms.ID) {
-	if len(ids) == 0 {
+func (c *changes) end(changed []cms.Subject) {
+	if len(changed) == 0 {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, id := range ids {
-		w := c.writing[id]
+	for _, what := range changed {
+		w := c.writing[what]
 		if w.count--; w.count > 0 {
 			continue
 		}
-		delete(c.writing, id)
+		delete(c.writing, what)
 		if !w.told {
 			c.secret.Add(-1)
 		}
 	}
-	c.note(ids)
+	c.note(changed)
 }
 
-func (c *changes) note(ids []cms.ID) {
+func (c *changes) note(changed []cms.Subject) {
 	c.count++
-	if c.at == nil || len(c.at) > maxChanges {
-		c.at = map[cms.ID]int64{}
-		c.all = c.count
-	}
-	for _, id := range ids {
-		c.at[id] = c.count
+	for _, what := range changed {
+		c.at[slot(what)] = c.count
 	}
 }
 
 // Changed is told by the store what others changed; nothing named is
 // everything.
-func (c *changes) Changed(ids ...cms.ID) {
+func (c *changes) Changed(what ...cms.Subject) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.note(ids)
-	if len(ids) == 0 {
+	c.note(what)
+	if len(what) == 0 {
 		c.all = c.count
 	}
 }
@@ -161,16 +169,15 @@ func (s *Service) Watch(ctx context.Context) { s.store.Watch(ctx, &s.changes) }
 // anything is read.
 func (s *Service) Moment() int64 { return s.changes.moment() }
 
-// Unchanged tells whether nothing of a site, and nothing about a caller, has
-// changed since a moment: what was read after it may be kept.
-func (s *Service) Unchanged(since int64, siteID cms.ID, who Caller) bool {
-	return s.changes.unchanged(since, siteID, who.ID())
+// Unchanged tells whether nothing of this has changed since a moment: what was
+// read after it may be kept.
+func (s *Service) Unchanged(since int64, about ...cms.Subject) bool {
+	return s.changes.unchanged(since, about...)
 }
 
-// AsTold tells whether what was kept of a site for a caller at a moment may be
-// told.
-func (s *Service) AsTold(since int64, siteID cms.ID, who Caller) bool {
-	return s.changes.asTold(since, siteID, who.ID())
+// AsTold tells whether what was kept about this at a moment may be told.
+func (s *Service) AsTold(since int64, about ...cms.Subject) bool {
+	return s.changes.asTold(since, about...)
 }
 
 // Tell is to be called before anybody is told anything that may come from the
@@ -181,37 +188,45 @@ func (s *Service) Tell() { s.changes.tell() }
 // watchedTx notices what a transaction changes: every write is audited.
 type watchedTx struct {
 	cms.Tx
-	changed []cms.ID
+	changed []cms.Subject
 	unknown cms.ID // a site whose form had to be read
 }
 
+// maxNoticed is how much of what a transaction changes is told one by one: the
+// rest goes by the whole site.
+const maxNoticed = 32
+
 func (w *watchedTx) Record(ctx context.Context, entries ...cms.AuditEntry) error {
 	for _, e := range entries {
-		if e.SiteID != cms.NoID {
-			w.notice(e.SiteID)
-		}
-		if e.Kind == cms.KindApp {
-			w.notice(e.ResourceID)
+		switch {
+		case e.Kind == cms.KindApp:
+			w.notice(cms.Subject{ID: e.ResourceID})
+		case e.Kind == cms.KindPage && len(w.changed) < maxNoticed:
+			// Its draft: what is live is changed by publishes.
+			w.notice(cms.Subject{ID: e.SiteID, Drafts: true})
+			w.notice(cms.Subject{ID: e.ResourceID})
+		case e.SiteID != cms.NoID:
+			w.notice(cms.Subject{ID: e.SiteID})
 		}
 	}
 	return w.Tx.Record(ctx, entries...)
 }
 
 func (w *watchedTx) PurgeHistory(ctx context.Context, siteID cms.ID, seq int64) error {
-	w.notice(siteID)
+	w.notice(cms.Subject{ID: siteID})
 	return w.Tx.PurgeHistory(ctx, siteID, seq)
 }
 
-func (w *watchedTx) notice(id cms.ID) {
-	if !slices.Contains(w.changed, id) {
-		w.changed = append(w.changed, id)
+func (w *watchedTx) notice(what cms.Subject) {
+	if !slices.Contains(w.changed, what) {
+		w.changed = append(w.changed, what)
 	}
 }
 
 // write runs a callback in a transaction and tells this node and the others
 // what it changed.
 func (s *Service) write(ctx context.Context, do func(cms.Tx) error) error {
-	var changed []cms.ID
+	var changed []cms.Subject
 	var watched *watchedTx
 	err := s.store.InTx(ctx, func(tx cms.Tx) error {
 		s.changes.end(changed) // of a try before

@@ -257,7 +257,7 @@ func (s *Service) pagePosition(ctx context.Context, r cms.Reader, who Caller, q 
 		return nil, true, nil // from the beginning
 	}
 	if known, ok := s.positions.recall(who.ID(), q, after); ok {
-		return &known.PagePosition, s.changes.unchanged(known.moment, q.SiteID), nil
+		return &known.PagePosition, s.changes.unchanged(known.moment, cms.SubjectsOf(q.SiteID, q.Version)...), nil
 	}
 	page, err := r.Page(ctx, q.SiteID, q.Version, after)
 	if q.Version == cms.Live && cms.CodeOf(err) == cms.CodeNotFound {

@@ -250,7 +250,7 @@ func (s *Service) quickPages(ctx context.Context, from source, who Caller, ask R
 	moment := s.changes.moment()
 	if ask.After != cms.NoID {
 		if known, ok := s.positions.recall(who.ID(), q, ask.After); ok {
-			q.After, list.Pure = &known.PagePosition, s.changes.unchanged(known.moment, q.SiteID)
+			q.After, list.Pure = &known.PagePosition, s.changes.unchanged(known.moment, cms.SubjectsOf(q.SiteID, q.Version)...)
 		} else {
 			cursor, err := from.FindPage(ctx, q.Version, ask.After)
 			if err != nil || cursor.SiteID != q.SiteID {

@@ -44,7 +44,7 @@ func (s *Service) ShownPages(ctx context.Context, who Caller, ask ReadPages) (Sh
 	for i, view := range read.Items {
 		list.Items[i] = string(bytes.TrimSuffix(s.depict(view), []byte("\n")))
 	}
-	if !keeps || !s.changes.unchanged(read.from.moment, key.site) {
+	if !keeps || !s.changes.unchanged(read.from.moment, key.about()...) {
 		return list, nil
 	}
 	l := lesson{
@@ -75,14 +75,14 @@ func (s *Service) shelfKey(ask ReadPages) (shelfKey, bool) {
 // read it and nothing has changed.
 func (s *Service) shelvedPages(who Caller, ask ReadPages, key shelfKey) (list ShownList, found bool, learn learning) {
 	sh := s.shelves.find(key)
-	if sh == nil || !s.changes.asTold(sh.moment, key.site) || !sh.form.admits(who, ask.Version) {
+	if sh == nil || !s.changes.asTold(sh.moment, key.about()...) || !sh.form.admits(who, ask.Version) {
 		return list, false, learnNothing
 	}
 	q := ask.Query
 	q.Version, q.LocaleID = key.version, sh.spoken.localeID
 	if ask.After != cms.NoID {
 		// A walk goes on from where its cursor was, even if that has moved.
-		if known, ok := s.positions.recall(who.ID(), q, ask.After); ok && !s.changes.asTold(known.moment, key.site) {
+		if known, ok := s.positions.recall(who.ID(), q, ask.After); ok && !s.changes.asTold(known.moment, key.about()...) {
 			return list, false, learnNothing
 		}
 	}
@@ -134,11 +134,11 @@ func (s *Service) teachSoon(key shelfKey, l lesson) {
 
 // teach puts what was read on its shelf, unless the site has changed.
 func (s *Service) teach(key shelfKey, l lesson) {
-	if !s.changes.unchanged(l.from.moment, key.site) {
+	if !s.changes.unchanged(l.from.moment, key.about()...) {
 		return
 	}
 	sh := s.shelves.find(key)
-	if sh == nil || !s.changes.unchanged(sh.moment, key.site) {
+	if sh == nil || !s.changes.unchanged(sh.moment, key.about()...) {
 		sh = newShelf(l.from)
 	}
 	sh.learn(l)

@@ -104,7 +104,10 @@ func (s *Service) readReplica(ctx context.Context, who Caller, siteID *cms.ID, r
 	if seen == nil {
 		return errNotUsed
 	}
-	if !s.changes.unchanged(seen.moment, *siteID, who.ID()) {
+	has := func(siteID cms.ID) bool {
+		return s.changes.unchanged(seen.moment, append(cms.SubjectsOf(siteID, cms.Draft), who.Subject())...)
+	}
+	if !has(*siteID) {
 		return errBehind // it would be read in vain
 	}
 	reading, cancel := context.WithCancel(ctx)
@@ -116,7 +119,7 @@ func (s *Service) readReplica(ctx context.Context, who Caller, siteID *cms.ID, r
 		}
 		return err
 	}
-	if *siteID == cms.NoID || !s.changes.unchanged(seen.moment, *siteID, who.ID()) {
+	if *siteID == cms.NoID || !has(*siteID) {
 		return errBehind
 	}
 	return nil

@@ -12,8 +12,8 @@ import (
 
 // Lists begin anywhere and come in many orders, so that few are asked for
 // twice. But they show the same pages: shelves remember those, as they were
-// shown, and which comes after which in each order, for as long as nothing of
-// their site changes. A list is then put together from what is there.
+// shown, and which comes after which in each order, for as long as none of them
+// changes. A list is then put together from what is there.
 
 // shelf has pages of a site as one version and locale shows them. Everything
 // in it was so at its moment, and is while the site has not changed since.
@@ -35,6 +35,9 @@ type shelfKey struct {
 	version cms.Version
 	locale  string
 }
+
+// about is what everything on the shelf follows from.
+func (k shelfKey) about() []cms.Subject { return cms.SubjectsOf(k.site, k.version) }
 
 // place is where a page is on its shelf. The edge stands before the first item
 // of every list and after the last one.

@@ -177,20 +177,20 @@ func TestShelfIsNotTaughtWhatChangedMeanwhile(t *testing.T) {
 		}
 		first := read("first")
 		if change == "before" {
-			s.changes.Changed(site)
+			s.changes.Changed(cms.Subject{ID: site, Drafts: true})
 		}
 		s.teach(key, first)
 		second := read("second")
 		switch change {
 		case "between": // heard of late: the second lesson may have been of one or the other state
-			s.changes.Changed(site)
+			s.changes.Changed(cms.Subject{ID: site, Drafts: true})
 		case "of another site":
-			s.changes.Changed(cms.NewID())
+			s.changes.Changed(cms.Subject{ID: cms.NewID(), Drafts: true})
 		}
 		s.teach(key, second)
 		sh := s.shelves.find(key)
 		got := "nothing"
-		if sh != nil && s.changes.unchanged(sh.moment, site) {
+		if sh != nil && s.changes.unchanged(sh.moment, key.about()...) {
 			items, _, _, _ := sh.find(cms.PageQuery{Limit: 1}, cms.NoID)
 			got = fmt.Sprint(len(items), " ", items[0].text)
 		}

@@ -30,7 +30,7 @@ func TestOthersHearOfACommitWhoseAnswerWasLost(t *testing.T) {
 	node := openPostgres(t, wire.url)
 	there, _ := bothHear(t, other, node)
 
-	changed, workspace := cms.NewID(), cms.Workspace{ID: cms.NewID(), Name: "W", CreatedAt: time.Now()}
+	changed, workspace := cms.Subject{ID: cms.NewID(), Drafts: true}, cms.Workspace{ID: cms.NewID(), Name: "W", CreatedAt: time.Now()}
 	wire.cutCommit.Store(true)
 	err := announces(t, node, workspace, changed)
 	if cms.CodeOf(err) != cms.CodeUnavailable {
@@ -39,7 +39,7 @@ func TestOthersHearOfACommitWhoseAnswerWasLost(t *testing.T) {
 	if _, err := other.Workspace(t.Context(), workspace.ID); err != nil {
 		t.Fatalf("the commit was to be done: %v", err)
 	}
-	there.wait(t, "the other node is told", func() bool { return slices.Contains(there.ids, changed) })
+	there.wait(t, "the other node is told", func() bool { return slices.Contains(there.heard, changed) })
 }
 
 // TestOthersHearOfACommitThatIsDoneLater loses a connection before the commit
@@ -53,7 +53,7 @@ func TestOthersHearOfACommitThatIsDoneLater(t *testing.T) {
 	node := openPostgres(t, wire.url)
 	there, here := bothHear(t, other, node)
 
-	changed, workspace := cms.NewID(), cms.Workspace{ID: cms.NewID(), Name: "W", CreatedAt: time.Now()}
+	changed, workspace := cms.Subject{ID: cms.NewID(), Drafts: true}, cms.Workspace{ID: cms.NewID(), Name: "W", CreatedAt: time.Now()}
 	arrive := make(chan struct{})
 	wire.holdCommit.Store(&arrive)
 	err := announces(t, node, workspace, changed)
@@ -70,8 +70,8 @@ func TestOthersHearOfACommitThatIsDoneLater(t *testing.T) {
 		t.Errorf("the commit was not to be done yet: %v", err)
 	}
 	close(arrive)
-	there.wait(t, "the other node is told again", func() bool { return count(there.ids, changed) > 1 })
-	here.wait(t, "the node is told again", func() bool { return count(here.ids, changed) > 1 })
+	there.wait(t, "the other node is told again", func() bool { return count(there.heard, changed) > 1 })
+	here.wait(t, "the node is told again", func() bool { return count(here.heard, changed) > 1 })
 	if _, err := other.Workspace(t.Context(), workspace.ID); err != nil {
 		t.Errorf("it was told again and is not done: %v", err)
 	}
@@ -137,14 +137,14 @@ func awaitBeats(t *testing.T, url string) {
 type listener struct {
 	mu      sync.Mutex
 	listens bool
-	ids     []cms.ID
+	heard   []cms.Subject
 	lost    int // times that anything may have changed
 }
 
-func (l *listener) times(id cms.ID) int {
+func (l *listener) times(what cms.Subject) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return count(l.ids, id)
+	return count(l.heard, what)
 }
 
 func (l *listener) lostCount() int {
@@ -153,20 +153,20 @@ func (l *listener) lostCount() int {
 	return l.lost
 }
 
-func count(ids []cms.ID, id cms.ID) (n int) {
-	for _, one := range ids {
-		if one == id {
+func count(heard []cms.Subject, what cms.Subject) (n int) {
+	for _, one := range heard {
+		if one == what {
 			n++
 		}
 	}
 	return n
 }
 
-func (l *listener) Changed(ids ...cms.ID) {
+func (l *listener) Changed(what ...cms.Subject) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ids = append(l.ids, ids...)
-	if len(ids) == 0 {
+	l.heard = append(l.heard, what...)
+	if len(what) == 0 {
 		l.lost++
 	}
 }
@@ -203,13 +203,13 @@ func bothHear(t *testing.T, other, node *sqlstore.Store) (there, here *listener)
 }
 
 // announces makes a workspace, and tells of something that changed with it.
-func announces(t *testing.T, node *sqlstore.Store, workspace cms.Workspace, changed cms.ID) error {
+func announces(t *testing.T, node *sqlstore.Store, workspace cms.Workspace, changed cms.Subject) error {
 	t.Helper()
 	return node.InTx(t.Context(), func(tx cms.Tx) error {
 		if err := tx.CreateWorkspace(t.Context(), workspace); err != nil {
 			return err
 		}
-		return tx.Announce(t.Context(), []cms.ID{changed})
+		return tx.Announce(t.Context(), []cms.Subject{changed})
 	})
 }
 

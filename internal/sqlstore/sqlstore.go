@@ -104,12 +104,12 @@ func (s *Store) InTx(ctx context.Context, write func(cms.Tx) error) error {
 			return s.queries.fail(ctx, ctx.Err()) // nobody waits for it any more
 		})
 		// Also when the commit failed: where its answer was lost, it may be done.
-		if len(announced.ids) > 0 {
-			s.watchers.tell(announced.ids)
+		if len(announced.what) > 0 {
+			s.watchers.tell(announced.what)
 			if s.announcer != nil {
-				s.announcer.add(announced.ids)
+				s.announcer.add(announced.what)
 				if err != nil {
-					s.announcer.doubt(announced.ids)
+					s.announcer.doubt(announced.what)
 				}
 			}
 		}

@@ -50,28 +50,28 @@ func (w *watchers) remove(one cms.Watcher) {
 	w.all = slices.DeleteFunc(w.all, func(o cms.Watcher) bool { return o == one })
 }
 
-func (w *watchers) tell(ids []cms.ID) {
+func (w *watchers) tell(changed []cms.Subject) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, one := range w.all {
-		one.Changed(ids...)
+		one.Changed(changed...)
 	}
 }
 
 // announcement is what a transaction tells others.
 type announcement struct {
-	by  *announcer // nil: there are no other nodes
-	ids []cms.ID
+	by   *announcer // nil: there are no other nodes
+	what []cms.Subject
 }
 
 // Announce leaves the telling to the time after the commit, unless nothing
 // gets out then: the transaction itself tells in that case.
-func (q queries) Announce(ctx context.Context, ids []cms.ID) error {
-	q.announced.ids = append(q.announced.ids, ids...)
+func (q queries) Announce(ctx context.Context, what []cms.Subject) error {
+	q.announced.what = append(q.announced.what, what...)
 	if q.announced.by == nil || q.announced.by.healthy.Load() {
 		return nil
 	}
-	for chunk := range slices.Chunk(ids, maxNotified) {
+	for chunk := range slices.Chunk(what, maxNotified) {
 		message := q.announced.by.message(chunk)
 		if _, err := q.conn.ExecContext(ctx, notify, channel, message); err != nil {
 			return q.fail(ctx, err)
@@ -129,8 +129,8 @@ const (
 	// silence is how long a node may be silent before it is missed.
 	silence = time.Second
 
-	// maxNotified bounds the ids of one notification, which holds 8,000 bytes.
-	maxNotified = 200
+	// maxNotified bounds what one notification is about: it holds 8,000 bytes.
+	maxNotified = 150
 
 	goodbye = "bye"
 
@@ -143,34 +143,31 @@ type announcer struct {
 	// must not be missed for it.
 	db      *sql.DB
 	node    string
-	tell    func([]cms.ID) // those who watch here
-	healthy atomic.Bool    // announcements get out
+	tell    func([]cms.Subject) // those who watch here
+	healthy atomic.Bool         // announcements get out
 	mu      sync.Mutex
-	pending []cms.ID
+	pending [][]cms.Subject // of one transaction each
 	doubts  []doubt
 }
 
 // doubt is about a commit whose answer was lost. It may take effect after it
 // was told of: the server still works at it, or waits for a standby.
 type doubt struct {
-	ids    []cms.ID
+	what   []cms.Subject
 	before int64 // a transaction that began later; 0: none is known yet
 }
 
-func (a *announcer) add(ids []cms.ID) {
-	if len(ids) == 0 {
-		return
-	}
+func (a *announcer) add(changed ...[]cms.Subject) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.pending = append(a.pending, ids...)
+	a.pending = append(a.pending, changed...)
 }
 
 // doubt has these told of once more when the commit is sure to have ended.
-func (a *announcer) doubt(ids []cms.ID) {
+func (a *announcer) doubt(changed []cms.Subject) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.doubts = append(a.doubts, doubt{ids: ids})
+	a.doubts = append(a.doubts, doubt{what: changed})
 }
 
 // settle tells of the doubtful commits that have ended: all transactions have
@@ -185,7 +182,7 @@ func (a *announcer) settle(ctx context.Context) {
 	}
 	var oldest, next int64
 	err := a.db.QueryRowContext(ctx, `select pg_snapshot_xmin(pg_current_snapshot())::text::bigint, pg_current_xact_id()::text::bigint`).Scan(&oldest, &next)
-	var ended []cms.ID
+	var ended [][]cms.Subject
 	var open []doubt
 	for _, d := range doubts {
 		switch {
@@ -193,7 +190,7 @@ func (a *announcer) settle(ctx context.Context) {
 		case d.before == 0:
 			d.before = next
 		case d.before <= oldest:
-			ended = append(ended, d.ids...)
+			ended = append(ended, d.what)
 			continue
 		}
 		open = append(open, d)
@@ -201,17 +198,17 @@ func (a *announcer) settle(ctx context.Context) {
 	a.mu.Lock()
 	a.doubts = append(a.doubts, open...)
 	a.mu.Unlock()
-	if len(ended) > 0 {
-		a.tell(ended)
-		a.add(ended)
+	for _, changed := range ended {
+		a.tell(changed)
 	}
+	a.add(ended...)
 }
 
 // message is what a notification says: who it is from, and what changed.
-func (a *announcer) message(ids []cms.ID) string {
+func (a *announcer) message(changed []cms.Subject) string {
 	words := []string{a.node}
-	for _, id := range ids {
-		words = append(words, id.String())
+	for _, what := range changed {
+		words = append(words, what.String())
 	}
 	return strings.Join(words, " ")
 }
@@ -220,21 +217,39 @@ func (a *announcer) message(ids []cms.ID) string {
 // sent stays.
 func (a *announcer) send(ctx context.Context) error {
 	a.mu.Lock()
-	ids := cms.SortIDs(a.pending)
+	pending := a.pending
 	a.pending = nil
 	a.mu.Unlock()
 	for {
-		n := min(len(ids), maxNotified)
-		_, err := a.db.ExecContext(ctx, notify, channel, a.message(ids[:n]))
+		changed, rest := together(pending)
+		_, err := a.db.ExecContext(ctx, notify, channel, a.message(changed))
 		a.healthy.Store(err == nil)
 		if err != nil {
-			a.add(ids)
+			a.add(pending...)
 			return err
 		}
-		if ids = ids[n:]; len(ids) == 0 {
+		if pending = rest; len(pending) == 0 {
 			return nil
 		}
 	}
+}
+
+// together is what the next notification is about. What a transaction changed
+// is told at once, if it can be: who hears of a part of it would show that
+// beside what was before.
+func together(pending [][]cms.Subject) (changed []cms.Subject, rest [][]cms.Subject) {
+	for i, one := range pending {
+		more := cms.SortSubjects(append(changed, one...))
+		switch {
+		case len(more) <= maxNotified:
+			changed = more
+		case i > 0:
+			return changed, pending[i:]
+		default:
+			return more[:maxNotified], append([][]cms.Subject{more[maxNotified:]}, pending[1:]...)
+		}
+	}
+	return changed, nil
 }
 
 // run sends until the context ends, and then says goodbye.
@@ -342,17 +357,17 @@ func (e *ears) hear(message string, now time.Time) {
 		}
 		return
 	}
-	var ids []cms.ID
+	var changed []cms.Subject
 	for text := range strings.FieldsSeq(rest) {
-		id, ok := cms.ParseID(text)
+		what, ok := cms.ParseSubject(text)
 		if !ok {
 			e.watcher.Changed() // a newer program's word
 			return
 		}
-		ids = append(ids, id)
+		changed = append(changed, what)
 	}
-	if len(ids) > 0 {
-		e.watcher.Changed(ids...)
+	if len(changed) > 0 {
+		e.watcher.Changed(changed...)
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 // told is a watcher that remembers what it was told, in order.
 type told []string
 
-func (w *told) Changed(ids ...cms.ID) {
-	if len(ids) == 0 {
+func (w *told) Changed(what ...cms.Subject) {
+	if len(what) == 0 {
 		*w = append(*w, "everything")
 		return
 	}

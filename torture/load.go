@@ -86,6 +86,7 @@ func (l *load) mix() {
 type tally struct {
 	good    int64 // 2xx
 	created int64 // of these, 201
+	written int64 // of the good ones, writes
 	after   int64 // of the good ones, those that came after the load's end
 	refused int64 // 429 or 503, with Retry-After
 	wrong   int64 // any other answer
@@ -101,6 +102,7 @@ func (t *tally) sent() int64 { return t.good + t.refused + t.wrong + t.broken }
 func (t *tally) add(other tally) {
 	t.good += other.good
 	t.created += other.created
+	t.written += other.written
 	t.after += other.after
 	t.refused += other.refused
 	t.wrong += other.wrong
@@ -237,14 +239,21 @@ func (l *load) connection(t *trial, rng *rand.Rand, next func() bool) (mine tall
 	defer c.close()
 	for next() && t.ctx.Err() == nil {
 		request := l.reads[rng.IntN(len(l.reads))]
-		if rng.Float64() < l.writing {
+		writes := rng.Float64() < l.writing
+		if writes {
 			request = l.writes[rng.IntN(len(l.writes))].fill(l.made.Add(1))
 		}
 		start := time.Now()
 		a, err := c.send(request)
 		now := time.Now()
 		mine.note(a, err, now.Sub(start))
-		if err == nil && a.status/100 == 2 && !l.end.IsZero() && now.After(l.end) {
+		if err != nil || a.status/100 != 2 {
+			continue
+		}
+		if writes {
+			mine.written++
+		}
+		if !l.end.IsZero() && now.After(l.end) {
 			mine.after++
 		}
 	}

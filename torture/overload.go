@@ -79,7 +79,7 @@ type overloaded struct {
 
 	before   float64 // the capacity, when it was last measured
 	all      tally   // of the floods
-	measured struct{ capacity, goodput, share, offered, recovery []float64 }
+	measured struct{ capacity, goodput, share, written, offered, recovery []float64 }
 }
 
 func (o *overloaded) capacity() float64 {
@@ -113,6 +113,7 @@ func (o *overloaded) round() {
 	m := &o.measured
 	m.goodput = append(m.goodput, goodput)
 	m.share = append(m.share, goodput/capacity)
+	m.written = append(m.written, float64(back.written)/d.Seconds()/(o.load.writing*capacity))
 	m.offered = append(m.offered, float64(back.sent())/d.Seconds()/capacity)
 	m.recovery = append(m.recovery, recovery)
 }
@@ -135,6 +136,7 @@ func (o *overloaded) judge() {
 	o.got("offeredTimes", rounded(offered))
 	o.got("goodput", math.Round(median(m.goodput)))
 	o.got("goodputShare", rounded(share))
+	o.got("writesShare", rounded(median(m.written)))
 	o.got("recoveredAfterS", recovery)
 	o.got("refused", o.all.refused)
 	o.got("wrong", o.all.wrong)

@@ -126,9 +126,9 @@ func (c *cache) keep(r *request, ans answer, body []byte, tag string) {
 	} else {
 		c.misses.Inc()
 	}
-	about := append(ans.about, r.who.Subject())
-	if ans.passing || !c.svc.Unchanged(r.moment, about...) {
+	ans.about = append(ans.about, r.who.Subject())
+	if ans.passing || !c.svc.Unchanged(r.moment, ans.about...) {
 		return
 	}
-	c.answers.Set(cacheKey{r.who.ID(), r.RequestURI}, &keptAnswer{body, tag, r.pattern, about, r.moment, ans.giveOut})
+	c.answers.Set(cacheKey{r.who.ID(), r.RequestURI}, &keptAnswer{body, tag, r.pattern, ans.about, r.moment, ans.giveOut})
 }

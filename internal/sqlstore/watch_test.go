@@ -57,3 +57,41 @@ func TestEarsWaitForWhoMayBeSilent(t *testing.T) {
 		t.Errorf("its own word was away: told %v, want %v", *w, want)
 	}
 }
+
+// TestTransactionsAreAnnouncedWhole gathers what transactions changed into
+// notifications: nobody is to hear of half a transaction.
+func TestTransactionsAreAnnouncedWhole(t *testing.T) {
+	subjects := func(n int) (all []cms.Subject) {
+		for range n {
+			all = append(all, cms.Subject{ID: cms.NewID()})
+		}
+		return all
+	}
+	site := cms.Subject{ID: cms.NewID(), Drafts: true}
+	pending := [][]cms.Subject{
+		append(subjects(maxNotified/2), site), append(subjects(maxNotified/2-2), site), // one of both is a double
+		subjects(2), subjects(maxNotified + 5), subjects(1),
+	}
+	want := []int{maxNotified/2*2 - 1, 2, maxNotified, 6}
+	var got []int
+	for rest := pending; len(rest) > 0; {
+		var changed []cms.Subject
+		changed, rest = together(rest)
+		got = append(got, len(changed))
+		if text := (&announcer{node: cms.NewID().String()}).message(changed); len(text) >= 8000 {
+			t.Errorf("%d subjects take %d bytes", len(changed), len(text))
+		}
+		for _, what := range changed {
+			if same, ok := cms.ParseSubject(what.String()); !ok || same != what {
+				t.Errorf("%v is read as %v", what, same)
+			}
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("notifications are about %v subjects, want %v", got, want)
+	}
+	drafts := slices.Repeat([]cms.Subject{site}, maxNotified)
+	if text := (&announcer{node: cms.NewID().String()}).message(drafts); len(text) >= 8000 {
+		t.Errorf("%d sites' drafts take %d bytes", len(drafts), len(text))
+	}
+}

@@ -118,7 +118,8 @@ func decodeBody(raw []byte, wire any, problems *cms.Problems) error {
 // checkJSON refuses what is not exactly one JSON object: the standard library
 // is lenient about doubled keys, trailing data and broken text.
 func checkJSON(raw []byte) error {
-	dec := jsontext.NewDecoder(bytes.NewReader(raw))
+	dec := takeDecoder(raw)
+	defer decoders.Put(dec)
 	if dec.PeekKind() != '{' {
 		return cms.BadField("body", "must be a JSON object")
 	}
@@ -138,6 +139,16 @@ func checkJSON(raw []byte) error {
 		return cms.BadField("body", "must be one JSON object and nothing after it")
 	}
 	return nil
+}
+
+// decoders are kept with the memory that they have taken: there is one for each
+// object of a batch.
+var decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(bytes.NewReader(nil)) }}
+
+func takeDecoder(raw []byte) *jsontext.Decoder {
+	dec, _ := decoders.Get().(*jsontext.Decoder)
+	dec.Reset(bytes.NewReader(raw))
+	return dec
 }
 
 func jsonError(err error) error {
@@ -173,10 +184,11 @@ func shorten(name string) string {
 }
 
 // decodeObject reads an object, known to be well-formed, into a struct of
-// cms.Opt fields.
+// cms.Opt fields. The prefix comes before the names of fields in problems.
 func decodeObject(raw []byte, dst reflect.Value, prefix string, problems *cms.Problems) {
-	fields := wireFields(dst)
-	dec := jsontext.NewDecoder(bytes.NewReader(raw))
+	fields := wireFields(dst.Type())
+	dec := takeDecoder(raw)
+	defer decoders.Put(dec)
 	_, _ = dec.ReadToken() // the opening brace
 	for dec.PeekKind() == '"' {
 		name, err := dec.ReadToken()
@@ -188,79 +200,107 @@ func decodeObject(raw []byte, dst reflect.Value, prefix string, problems *cms.Pr
 		if err != nil {
 			return
 		}
-		field, ok := fields[key]
+		at, ok := fields[key]
 		if !ok {
 			problems.Add(prefix+shorten(key), "is not a known field")
 			continue
 		}
-		if message := decodeField(value, field, prefix+key, problems); message != "" {
+		if message := decodeField(value, dst.FieldByIndex(at), key, problems); message != "" {
 			problems.Add(prefix+key, message)
 		}
 	}
 }
 
-// wireFields are the fields of a wire type by name, those of embedded structs
-// included.
-func wireFields(v reflect.Value) map[string]reflect.Value {
-	fields := map[string]reflect.Value{}
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		if f.Anonymous {
-			for name, inner := range wireFields(v.Field(i)) {
-				fields[name] = inner
-			}
-			continue
-		}
-		fields[f.Tag.Get("json")] = v.Field(i)
+// knownFields has what wireFields found out.
+var knownFields sync.Map
+
+// wireFields tells where a wire type has the fields of each name, those of
+// embedded structs included.
+func wireFields(t reflect.Type) map[string][]int {
+	if known, ok := knownFields.Load(t); ok {
+		fields, _ := known.(map[string][]int)
+		return fields
 	}
+	fields := map[string][]int{}
+	for _, f := range reflect.VisibleFields(t) {
+		if !f.Anonymous {
+			fields[f.Tag.Get("json")] = f.Index
+		}
+	}
+	knownFields.Store(t, fields)
 	return fields
+}
+
+// Where a cms.Opt has its fields, whatever it is of.
+var optSet, optValue = optField("Set"), optField("Value")
+
+func optField(name string) int {
+	f, _ := reflect.TypeFor[cms.Opt[string]]().FieldByName(name)
+	return f.Index[0]
 }
 
 // decodeField reads a value into a cms.Opt and returns what is wrong with it,
 // or "".
 func decodeField(raw jsontext.Value, opt reflect.Value, name string, problems *cms.Problems) string {
-	dst := opt.FieldByName("Value")
+	dst := opt.Field(optValue)
 	if raw.Kind() == 'n' {
 		if !nullable(dst.Type()) {
 			return "must not be null"
 		}
-		opt.FieldByName("Set").SetBool(true)
+		opt.Field(optSet).SetBool(true)
 		return ""
 	}
 	if dst.Kind() == reflect.Pointer {
 		dst.Set(reflect.New(dst.Type().Elem()))
 		dst = dst.Elem()
 	}
+	decode := decodeScalar
 	if dst.Kind() == reflect.Slice && dst.Type().Elem().Kind() == reflect.Struct {
-		return decodeList(raw, opt, dst, name, problems)
+		decode = func(raw jsontext.Value, dst reflect.Value) string { return decodeList(raw, dst, name, problems) }
 	}
-	if message := decodeScalar(raw, dst); message != "" {
+	if message := decode(raw, dst); message != "" {
 		return message
 	}
-	opt.FieldByName("Set").SetBool(true)
+	opt.Field(optSet).SetBool(true)
 	return ""
 }
 
-// decodeList reads a list of objects.
-func decodeList(raw jsontext.Value, opt, dst reflect.Value, name string, problems *cms.Problems) string {
-	var items []json.RawMessage
-	if raw.Kind() != '[' || json.Unmarshal(raw, &items) != nil {
+// decodeList reads a list of objects. Only a body itself has such lists, so
+// that their names need no prefix.
+func decodeList(raw jsontext.Value, dst reflect.Value, name string, problems *cms.Problems) string {
+	if raw.Kind() != '[' {
 		return "must be a list of objects"
 	}
+	items := listItems(raw)
 	if len(items) > cms.MaxBatch {
 		return "must have at most 1,000 items" // rather than a thousand details
 	}
 	dst.Set(reflect.MakeSlice(dst.Type(), len(items), len(items)))
 	for i, item := range items {
-		at := fmt.Sprintf("%s[%d]", name, i)
-		if jsontext.Value(item).Kind() != '{' {
+		at := name + "[" + strconv.Itoa(i) + "]"
+		if item.Kind() != '{' {
 			problems.Add(at, "must be an object")
 			continue
 		}
 		decodeObject(item, dst.Index(i), at+".", problems)
 	}
-	opt.FieldByName("Set").SetBool(true)
 	return ""
+}
+
+// listItems are the items of a list that is known to be well-formed.
+func listItems(raw jsontext.Value) (items []jsontext.Value) {
+	dec := takeDecoder(raw)
+	defer decoders.Put(dec)
+	_, _ = dec.ReadToken() // the opening bracket
+	for dec.PeekKind() != ']' {
+		value, err := dec.ReadValue()
+		if err != nil {
+			break
+		}
+		end := dec.InputOffset()
+		items = append(items, raw[end-int64(len(value)):end]) // the value itself is lost with the next one
+	}
+	return items
 }
 
 // nullable tells whether null clears a field of this type.
@@ -279,8 +319,7 @@ var timeForm = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-
 func decodeScalar(raw jsontext.Value, dst reflect.Value) string {
 	switch dst.Type() {
 	case typeID:
-		var s string
-		if json.Unmarshal(raw, &s) == nil {
+		if s, ok := unquote(raw); ok {
 			if id, ok := cms.ParseID(s); ok {
 				dst.Set(reflect.ValueOf(id))
 				return ""
@@ -288,8 +327,7 @@ func decodeScalar(raw jsontext.Value, dst reflect.Value) string {
 		}
 		return mustBeID
 	case typeTime:
-		var s string
-		if json.Unmarshal(raw, &s) == nil && timeForm.MatchString(s) {
+		if s, ok := unquote(raw); ok && timeForm.MatchString(s) {
 			// A time that can't be answered in UTC can't be kept either.
 			if t, err := time.Parse(time.RFC3339, s); err == nil && t.UTC().Year() <= 9999 && t.UTC().Year() >= 0 {
 				dst.Set(reflect.ValueOf(t.UTC().Truncate(time.Millisecond)))
@@ -298,8 +336,16 @@ func decodeScalar(raw jsontext.Value, dst reflect.Value) string {
 		}
 		return "must be a date and time such as 2030-01-31T12:00:00Z"
 	}
-	if dst.Kind() == reflect.Slice {
+	switch dst.Kind() {
+	case reflect.Slice:
 		return decodeScalars(raw, dst)
+	case reflect.String:
+		s, ok := unquote(raw)
+		if !ok {
+			return typeMessages[reflect.String]
+		}
+		dst.SetString(s)
+		return ""
 	}
 	if !strings.ContainsRune(jsonKinds[dst.Kind()], rune(raw.Kind())) || json.Unmarshal(raw, dst.Addr().Interface()) != nil {
 		return typeMessages[dst.Kind()]
@@ -307,9 +353,19 @@ func decodeScalar(raw jsontext.Value, dst reflect.Value) string {
 	return ""
 }
 
+// unquote reads a string.
+func unquote(raw jsontext.Value) (s string, ok bool) {
+	if raw.Kind() != '"' {
+		return "", false
+	}
+	var room [128]byte
+	text, err := jsontext.AppendUnquote(room[:0], raw)
+	return string(text), err == nil
+}
+
 // jsonKinds are the kinds of JSON values, by first letter, that fit a type.
 var jsonKinds = map[reflect.Kind]string{
-	reflect.String: `"`, reflect.Bool: "tf", reflect.Int: "0", reflect.Float64: "0",
+	reflect.Bool: "tf", reflect.Int: "0", reflect.Float64: "0",
 }
 
 var typeMessages = map[reflect.Kind]string{
@@ -318,13 +374,13 @@ var typeMessages = map[reflect.Kind]string{
 }
 
 func decodeScalars(raw jsontext.Value, dst reflect.Value) string {
-	var items []json.RawMessage
-	if raw.Kind() != '[' || json.Unmarshal(raw, &items) != nil {
+	if raw.Kind() != '[' {
 		return "must be a list"
 	}
+	items := listItems(raw)
 	dst.Set(reflect.MakeSlice(dst.Type(), len(items), len(items)))
 	for i, item := range items {
-		if message := decodeScalar(jsontext.Value(item), dst.Index(i)); message != "" {
+		if message := decodeScalar(item, dst.Index(i)); message != "" {
 			return fmt.Sprintf("item %d %s", i, message)
 		}
 	}

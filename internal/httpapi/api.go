@@ -88,7 +88,7 @@ type request struct {
 	values     map[string]string
 	query      query
 	unread     bool  // there is a body, and not all of it was read
-	moment     int64 // before anything was read for it
+	moment     int64 // before anything was read for it, and its caller looked up
 }
 
 // ServeHTTP answers every request there is, with JSON where the interface is
@@ -197,7 +197,6 @@ func (a *API) answer(w http.ResponseWriter, r *request, path string) (answer, er
 		return answer{}, &cms.Error{Code: cms.CodeNotFound, Message: "There is nothing at this address"}
 	}
 	r.pattern = r.endpoint.path()
-	r.moment = a.svc.Moment()
 	r.who.Request = service.Request{ID: r.id, Operation: r.endpoint.name}
 	var err error
 	if r.query, err = parseQuery(r.URL.RawQuery, r.endpoint.params); err != nil {

@@ -15,6 +15,7 @@ import (
 	"galley/internal/cms"
 	"galley/internal/httpapi"
 	"galley/internal/pgtest"
+	"galley/internal/ratelimit"
 	"galley/internal/service"
 	"galley/internal/sqlstore"
 )
@@ -235,6 +236,45 @@ func TestMemoryKnowsARevokedKey(t *testing.T) {
 			t.Errorf("a revoked app is answered %d", r.status)
 		}
 	})
+}
+
+// slowBuckets let something happen between the check of a key and the answer.
+type slowBuckets struct {
+	httpapi.Buckets
+	meanwhile func()
+}
+
+func (b *slowBuckets) Take(ctx context.Context, bucket string, rate ratelimit.Rate) ratelimit.Result {
+	if do := b.meanwhile; do != nil {
+		b.meanwhile = nil
+		do()
+	}
+	return b.Buckets.Take(ctx, bucket, rate)
+}
+
+// A request is under way when its caller's right is taken away: what it is
+// answered is not kept for the next ones.
+func TestMemoryKnowsRightsThatAreTakenAwayMeanwhile(t *testing.T) {
+	store, err := sqlstore.OpenSQLite(t.TempDir(), nil)
+	var buckets slowBuckets
+	s := newSystem(t, store, err, func(o *httpapi.Options) {
+		buckets.Buckets = o.Limits.Buckets
+		o.Limits.Buckets, o.Limits.App = &buckets, ratelimit.Rate{Requests: 10_000, Period: time.Hour}
+	})
+	site, _ := s.newSite(t)
+	target := "/v6/pages/" + s.newPage(t, site, "/a")
+	s.warm(t, "/v2/sites/"+site)
+	other, _ := s.newSite(t)
+	made := s.must(t, 201, "POST", "/v2/apps", `{"name":"Reader","scopes":["read"]}`)
+	buckets.meanwhile = func() {
+		s.must(t, 200, "PATCH", "/v2/apps/"+made.str(t, "id"), `{"siteIds":["`+other+`"]}`)
+	}
+	s.send(t, made.str(t, "key"), "GET", target, "")
+	for range 3 {
+		if r := s.send(t, made.str(t, "key"), "GET", target, ""); r.status != 403 {
+			t.Errorf("an app without its right is answered with %d", r.status)
+		}
+	}
 }
 
 // TestMemoryHearsOfOthers has a second program write to the same store: another

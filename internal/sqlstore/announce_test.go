@@ -77,6 +77,46 @@ func TestOthersHearOfACommitThatIsDoneLater(t *testing.T) {
 	}
 }
 
+// TestOthersHearOfWhatCouldNotBeTold breaks the connection by which a node tells
+// others what it has committed. It goes on writing, and tells of that within its
+// transactions: others hear of it and do not miss it, so they must hear of what
+// it could not tell before, too.
+func TestOthersHearOfWhatCouldNotBeTold(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	other := migrated(t, openPostgres(t, url))
+	wire := startWire(t, url)
+	node := openPostgres(t, wire.url)
+	there, _ := bothHear(t, other, node)
+
+	wire.mute.Store(true)
+	lost := there.lostCount()
+	write := func(changed cms.Subject) {
+		if err := announces(t, node, cms.Workspace{ID: cms.NewID(), Name: "W", CreatedAt: time.Now()}, changed); err != nil {
+			t.Error(err)
+		}
+	}
+	stuck := cms.Subject{ID: cms.NewID()}
+	write(stuck)
+	stop := make(chan struct{})
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(100 * time.Millisecond):
+				write(cms.Subject{ID: cms.NewID()})
+			}
+		}
+	})
+	defer writer.Wait()
+	defer close(stop)
+	there.wait(t, "the other node is told, or takes everything for changed", func() bool {
+		return slices.Contains(there.heard, stuck) || there.lost > lost
+	})
+}
+
 // TestABusyNodeIsNotMissed lends all connections of a node's pool for longer
 // than a node may be silent.
 func TestABusyNodeIsNotMissed(t *testing.T) {
@@ -228,6 +268,7 @@ func watching(t *testing.T, store *sqlstore.Store) *listener {
 type wire struct {
 	url       string
 	cutCommit atomic.Bool // the next commit is done, and its answer lost
+	mute      atomic.Bool // nothing is told outside of transactions
 	// holdCommit has the next commit reach the server when the channel is
 	// closed, and its connection lost before.
 	holdCommit atomic.Pointer[chan struct{}]
@@ -265,6 +306,7 @@ func startWire(t *testing.T, url string) *wire {
 // join passes on what each end says.
 func (w *wire) join(client, server net.Conn) {
 	var cut atomic.Bool
+	begun, tells := false, false // it has had a transaction, or tells of others
 	pass := func(to, from net.Conn, look func([]byte) (goOn bool)) {
 		defer func() { _, _ = client.Close(), server.Close() }()
 		for buffer := make([]byte, 64<<10); ; {
@@ -278,6 +320,11 @@ func (w *wire) join(client, server net.Conn) {
 		}
 	}
 	go pass(server, client, func(said []byte) bool {
+		begun = begun || bytes.Contains(said, []byte("begin"))
+		tells = tells || (!begun && bytes.Contains(said, []byte("pg_notify")))
+		if tells && w.mute.Load() {
+			return false
+		}
 		if said[0] != 'Q' || !bytes.HasSuffix(said, []byte("commit\x00")) {
 			return true
 		}

@@ -68,11 +68,18 @@ type announcement struct {
 // gets out then: the transaction itself tells in that case.
 func (q queries) Announce(ctx context.Context, what []cms.Subject) error {
 	q.announced.what = append(q.announced.what, what...)
-	if q.announced.by == nil || q.announced.by.healthy.Load() {
+	by := q.announced.by
+	if by == nil || by.healthy.Load() {
 		return nil
 	}
-	for chunk := range slices.Chunk(what, maxNotified) {
-		message := q.announced.by.message(chunk)
+	messages := []string{by.node + " " + everything} // what waits is not heard of in any other way
+	if by.idle() {
+		messages = nil
+		for chunk := range slices.Chunk(what, maxNotified) {
+			messages = append(messages, by.message(chunk))
+		}
+	}
+	for _, message := range messages {
 		if _, err := q.conn.ExecContext(ctx, notify, channel, message); err != nil {
 			return q.fail(ctx, err)
 		}
@@ -132,7 +139,11 @@ const (
 	// maxNotified bounds what one notification is about: it holds 8,000 bytes.
 	maxNotified = 150
 
-	goodbye = "bye"
+	// maxPending bounds the transactions that wait to be told of.
+	maxPending = 10_000
+
+	goodbye    = "bye"
+	everything = "everything"
 
 	notify = `select pg_notify($1, $2)`
 )
@@ -147,6 +158,7 @@ type announcer struct {
 	healthy atomic.Bool         // announcements get out
 	mu      sync.Mutex
 	pending [][]cms.Subject // of one transaction each
+	all     bool            // so much waits that everything is told of
 	doubts  []doubt
 }
 
@@ -160,7 +172,16 @@ type doubt struct {
 func (a *announcer) add(changed ...[]cms.Subject) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.pending = append(a.pending, changed...)
+	if a.pending = append(a.pending, changed...); len(a.pending) > maxPending {
+		a.pending, a.all = nil, true
+	}
+}
+
+// idle tells whether nothing waits to be told.
+func (a *announcer) idle() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.pending) == 0 && !a.all
 }
 
 // doubt has these told of once more when the commit is sure to have ended.
@@ -217,15 +238,21 @@ func (a *announcer) message(changed []cms.Subject) string {
 // sent stays.
 func (a *announcer) send(ctx context.Context) error {
 	a.mu.Lock()
-	pending := a.pending
-	a.pending = nil
+	pending, all := a.pending, a.all
+	a.pending, a.all = nil, false
 	a.mu.Unlock()
 	for {
 		changed, rest := together(pending)
-		_, err := a.db.ExecContext(ctx, notify, channel, a.message(changed))
+		message := a.message(changed)
+		if all {
+			message, rest = a.node+" "+everything, nil
+		}
+		_, err := a.db.ExecContext(ctx, notify, channel, message)
 		a.healthy.Store(err == nil)
 		if err != nil {
-			a.add(pending...)
+			a.mu.Lock()
+			a.pending, a.all = append(pending, a.pending...), a.all || all // before what came meanwhile
+			a.mu.Unlock()
 			return err
 		}
 		if pending = rest; len(pending) == 0 {
@@ -270,10 +297,7 @@ func (a *announcer) run(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		a.mu.Lock()
-		idle := len(a.pending) == 0
-		a.mu.Unlock()
-		if idle && time.Since(last) < beatEvery {
+		if a.idle() && time.Since(last) < beatEvery {
 			continue
 		}
 		sending, cancel := context.WithTimeout(ctx, silence)
@@ -361,7 +385,7 @@ func (e *ears) hear(message string, now time.Time) {
 	for text := range strings.FieldsSeq(rest) {
 		what, ok := cms.ParseSubject(text)
 		if !ok {
-			e.watcher.Changed() // a newer program's word
+			e.watcher.Changed() // it is everything, or a newer program's word
 			return
 		}
 		changed = append(changed, what)

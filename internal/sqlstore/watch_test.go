@@ -90,6 +90,13 @@ func TestTransactionsAreAnnouncedWhole(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("notifications are about %v subjects, want %v", got, want)
 	}
+	full := &announcer{}
+	for range 3 * maxPending {
+		full.add(pending[2])
+	}
+	if len(full.pending) > maxPending || !full.all || full.idle() {
+		t.Errorf("%d transactions wait to be told of, and everything is to be: %t", len(full.pending), full.all)
+	}
 	drafts := slices.Repeat([]cms.Subject{site}, maxNotified)
 	if text := (&announcer{node: cms.NewID().String()}).message(drafts); len(text) >= 8000 {
 		t.Errorf("%d sites' drafts take %d bytes", len(drafts), len(text))

@@ -23,10 +23,13 @@ type curve struct {
 	Levels []level `json:"levels"`
 }
 
-// level is the figures at one size, by operation.
+// level is the figures at one size, by operation. Those of the size that others
+// are compared with were measured by turns with them: a machine's speed changes
+// from one minute to the next.
 type level struct {
 	Size    int               `json:"size"`
 	Figures map[string]figure `json:"figures"`
+	Base    map[string]figure `json:"base,omitempty"`
 }
 
 // What grows, and through which sizes.
@@ -52,68 +55,85 @@ var (
 func (b *bench) measureGrowth(ctx context.Context, maxPages int) (*growth, error) {
 	found := &growth{}
 	for _, e := range b.engines() {
-		for _, grow := range []func() (curve, error){
-			func() (curve, error) { return b.growPages(ctx, e, maxPages) },
-			func() (curve, error) { return b.growLocales(ctx, e) },
+		for _, c := range []*climb{
+			{bench: b, engine: e, curve: curve{Who: e.label(), Of: ofPages, Base: basePages}},
+			{bench: b, engine: e, curve: curve{Who: e.label(), Of: ofLocales, Base: baseLocales}},
 		} {
-			c, err := grow()
-			if err != nil {
+			if err := c.levels(ctx, maxPages); err != nil {
 				return nil, fmt.Errorf("%s: %w", e.label(), err)
 			}
-			found.Curves = append(found.Curves, c)
+			found.Curves = append(found.Curves, c.curve)
 		}
 	}
 	return found, nil
 }
 
-// growPages adds sites to one installation.
-func (b *bench) growPages(ctx context.Context, e engine, maxPages int) (c curve, err error) {
-	c = curve{Who: e.label(), Of: ofPages, Base: basePages}
-	g, err := b.newGrowing(ctx, e, ofPages, []string{locale})
-	if err != nil {
-		return c, err
+// climb measures a curve, level by level.
+type climb struct {
+	*bench
+	engine engine
+	curve  curve
+	base   *installation // of the size that others are compared with
+}
+
+// installation is a store, and what is in it. Nobody runs on it: levels are
+// measured on copies, so that none finds what was written for the one before.
+type installation struct {
+	store  string
+	key    string
+	loaded contents
+}
+
+// levels measures all of them.
+func (c *climb) levels(ctx context.Context, maxPages int) (err error) {
+	defer func() {
+		if c.base != nil {
+			err = errors.Join(err, c.engine.drop(ctx, c.base.store))
+		}
+	}()
+	if c.curve.Of == ofPages {
+		return c.growPages(ctx, maxPages)
 	}
-	defer func() { err = errors.Join(err, g.stop(), e.drop(ctx, ofPages)) }()
+	for _, size := range localeSizes {
+		if err := c.growLocales(ctx, size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// growPages adds sites to one installation.
+func (c *climb) growPages(ctx context.Context, maxPages int) (err error) {
+	g, err := c.newGrowing(ctx, c.engine, ofPages, []string{locale})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, g.stop(), c.engine.drop(ctx, ofPages)) }()
 	for _, size := range pageSizes {
 		if size > maxPages {
 			break
 		}
-		if err := b.growTo(ctx, g, size); err != nil {
-			return c, err
+		if err := c.growTo(ctx, g, size); err != nil {
+			return err
 		}
-		l, err := b.measureLevel(ctx, e, g, c, size)
-		if err != nil {
-			return c, err
+		if err := c.level(ctx, g, size); err != nil {
+			return err
 		}
-		c.Levels = append(c.Levels, l)
 	}
-	return c, nil
+	return nil
 }
 
-// growLocales makes installations of one size whose sites speak more and more
-// languages.
-func (b *bench) growLocales(ctx context.Context, e engine) (c curve, err error) {
-	c = curve{Who: e.label(), Of: ofLocales, Base: baseLocales}
-	for _, size := range localeSizes {
-		l, err := b.measureLocales(ctx, e, c, size)
-		if err != nil {
-			return c, err
-		}
-		c.Levels = append(c.Levels, l)
-	}
-	return c, nil
-}
-
-func (b *bench) measureLocales(ctx context.Context, e engine, c curve, size int) (l level, err error) {
-	g, err := b.newGrowing(ctx, e, ofLocales, furtherLocales[:size-1])
+// growLocales makes an installation whose sites speak so many languages.
+func (c *climb) growLocales(ctx context.Context, size int) (err error) {
+	g, err := c.newGrowing(ctx, c.engine, ofLocales, furtherLocales[:size-1])
 	if err != nil {
-		return l, err
+		return err
 	}
-	defer func() { err = errors.Join(err, g.stop(), e.drop(ctx, ofLocales)) }()
-	if err := b.growTo(ctx, g, localesSites*growthPages); err != nil {
-		return l, err
+	defer func() { err = errors.Join(err, g.stop(), c.engine.drop(ctx, ofLocales)) }()
+	if err := c.growTo(ctx, g, localesSites*growthPages); err != nil {
+		return err
 	}
-	return b.measureLevel(ctx, e, g, c, size)
+	return c.level(ctx, g, size)
 }
 
 // newGrowing makes an empty installation. It has no cache: that would tell how
@@ -140,35 +160,77 @@ func (b *bench) growTo(ctx context.Context, g *galley, size int) error {
 	return g.stop()
 }
 
-// measureLevel measures all operations on a copy of an installation: no level
-// finds what was written to measure the one before.
-func (b *bench) measureLevel(ctx context.Context, e engine, of *galley, c curve, size int) (l level, err error) {
-	store := c.Of + "_copy"
-	b.status("%s, %s: copy", c.Who, sized(size, c.Of))
-	if err := e.copy(ctx, c.Of, store); err != nil {
-		return l, err
+// level measures all operations at a size that was reached.
+func (c *climb) level(ctx context.Context, g *galley, size int) error {
+	reached := installation{c.curve.Of, g.key, *g.loaded}
+	l, err := c.measureLevel(ctx, reached, size)
+	if err != nil {
+		return err
 	}
-	g := b.galleyOn(e, store)
-	g.key, g.loaded = of.key, of.loaded
-	defer func() { err = errors.Join(err, g.stop(), e.drop(ctx, store)) }()
-	if err := errors.Join(b.withoutCache(ctx, g), g.start(ctx)); err != nil {
-		return l, err
+	c.curve.Levels = append(c.curve.Levels, l)
+	if size != c.curve.Base {
+		return nil
 	}
-	t, err := newTraffic(ctx, g, c.Of == ofLocales)
+	base := reached
+	base.store += "_base"
+	if err := c.engine.copy(ctx, reached.store, base.store); err != nil {
+		return err
+	}
+	c.base = &base
+	return nil
+}
+
+func (c *climb) measureLevel(ctx context.Context, reached installation, size int) (l level, err error) {
+	l = level{Size: size, Figures: map[string]figure{}}
+	t, leave, err := c.visit(ctx, reached)
 	if err != nil {
 		return l, err
 	}
-	l = level{Size: size, Figures: map[string]figure{}}
+	defer func() { err = errors.Join(err, leave()) }()
+	var base *traffic
+	if c.base != nil {
+		l.Base = map[string]figure{}
+		var leaveBase func() error
+		if base, leaveBase, err = c.visit(ctx, *c.base); err != nil {
+			return l, err
+		}
+		defer func() { err = errors.Join(err, leaveBase()) }()
+	}
 	for _, op := range growthOperations {
-		b.status("%s, %s: %s", c.Who, sized(size, c.Of), op.name)
-		f, err := b.measure(ctx, t.subject(op))
+		c.status("%s, %s: %s", c.curve.Who, sized(size, c.curve.Of), op.name)
+		if base != nil {
+			if l.Base[op.name], err = c.measure(ctx, base.subject(op)); err != nil {
+				return l, err
+			}
+		}
+		f, err := c.measure(ctx, t.subject(op))
 		if err != nil {
 			return l, err
 		}
 		l.Figures[op.name] = f
-		b.line("%s, %s: %s: CPU %s, p50 %s", c.Who, sized(size, c.Of), op.name, durationText(f.cost()), durationText(f.P50))
+		c.line("%s, %s: %s: CPU %s, p50 %s", c.curve.Who, sized(size, c.curve.Of), op.name, durationText(f.cost()), durationText(f.P50))
 	}
 	return l, nil
+}
+
+// visit runs Galley on a copy of an installation, until it is left.
+func (c *climb) visit(ctx context.Context, i installation) (t *traffic, leave func() error, err error) {
+	store := i.store + "_copy"
+	c.status("%s: copy %s", c.curve.Who, i.store)
+	if err := c.engine.copy(ctx, i.store, store); err != nil {
+		return nil, nil, err
+	}
+	g := c.galleyOn(c.engine, store)
+	g.key, g.loaded = i.key, &i.loaded
+	leave = func() error { return errors.Join(g.stop(), c.engine.drop(ctx, store)) }
+	if err := errors.Join(c.withoutCache(ctx, g), g.start(ctx)); err != nil {
+		return nil, nil, errors.Join(err, leave())
+	}
+	t, err = newTraffic(ctx, g, c.curve.Of == ofLocales)
+	if err != nil {
+		return nil, nil, errors.Join(err, leave())
+	}
+	return t, leave, nil
 }
 
 // cost is the CPU time of a request, whoever spends it.
@@ -184,15 +246,15 @@ type growthMetric struct {
 
 var growthMetrics = []growthMetric{{cpu, figure.cost}, {p50, figure.half}}
 
-// ratio compares a figure at some size with the one at the base.
+// ratio compares a figure at some size with the one at the base: with the one
+// that was measured by turns with it, if there is one.
 func (c curve) ratio(l level, operation string, of func(figure) time.Duration) (float64, bool) {
 	f, ok := l.Figures[operation]
-	i := slices.IndexFunc(c.Levels, func(l level) bool { return l.Size == c.Base })
-	if !ok || i < 0 {
-		return 0, false
+	base, known := l.Base[operation]
+	if i := slices.IndexFunc(c.Levels, func(l level) bool { return l.Size == c.Base }); !known && i >= 0 {
+		base, known = c.Levels[i].Figures[operation]
 	}
-	base, ok := c.Levels[i].Figures[operation]
-	return float64(of(f)) / float64(of(base)), ok
+	return float64(of(f)) / float64(of(base)), ok && known
 }
 
 // sized writes a size with its noun.

@@ -10,10 +10,25 @@ func grown(of string, base int, costs map[int]time.Duration) curve {
 	c := curve{Who: onSQLite, Of: of, Base: base}
 	for _, size := range append(pageSizes, localeSizes...) {
 		if cost, ok := costs[size]; ok {
-			c.Levels = append(c.Levels, level{size, map[string]figure{"create": {CPU: cost / 2, Database: cost / 2, latency: latency{P50: 10 * cost}}}})
+			c.Levels = append(c.Levels, level{Size: size, Figures: costing(cost)})
 		}
 	}
 	return c
+}
+
+func costing(cost time.Duration) map[string]figure {
+	return map[string]figure{"create": {CPU: cost / 2, Database: cost / 2, latency: latency{P50: 10 * cost}}}
+}
+
+// On a machine that has become slower, the base is slower, too.
+func TestGrowthIsComparedWithTheBaseBesideIt(t *testing.T) {
+	c := grown(ofPages, basePages, map[int]time.Duration{10_000: 200, 1_000_000: 600})
+	c.Levels[1].Base = costing(500)
+	for _, v := range (&growth{Curves: []curve{c}}).verdicts() {
+		if v.value != 1.2 || !v.met() {
+			t.Errorf("got %+v", v)
+		}
+	}
 }
 
 func TestGrowthIsJudgedAboveTheBase(t *testing.T) {

@@ -142,7 +142,7 @@ func (a *API) listPagesOf(r *request, siteID cms.ID) (answer, error) {
 		passing: q.list.After != cms.NoID, // seldom asked for twice, and put together from what the service keeps
 	}
 	if list.Pure {
-		ans.about = cms.SubjectsOf(siteID, q.version.Shows())
+		ans.about = cms.SubjectsOf(siteID, q.version.Version)
 	}
 	return ans, nil
 }
@@ -159,7 +159,7 @@ func (a *API) getPage(r *request) (answer, error) {
 	}
 	p, err := a.svc.Page(r.Context(), r.who, service.ReadPage{Ref: ref, Version: r.query.version, Locale: r.query.locale})
 	ans := ok(newPage(p))
-	ans.about = cms.SubjectsOfPage(p.SiteID, r.query.version.Shows(), p.ID)
+	ans.about = cms.SubjectsOfPage(p.SiteID, r.query.version.Version, p.ID)
 	return ans, err
 }
 

@@ -114,15 +114,6 @@ type VersionRef struct {
 	Publish cms.ID
 }
 
-// Shows is a version that changes whenever the named one does: what publishes
-// have left changes no more often than what is live.
-func (v VersionRef) Shows() cms.Version {
-	if v.Publish != cms.NoID {
-		return cms.Live
-	}
-	return v.Version
-}
-
 // PublishPage publishes one page alone.
 func (s *Service) PublishPage(ctx context.Context, who Caller, id cms.ID) (cms.Publish, error) {
 	var p cms.Publish

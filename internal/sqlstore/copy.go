@@ -65,12 +65,25 @@ func (q queries) copyRows(ctx context.Context, from, to cms.ID, now time.Time) e
 			where n.site_id = ?`, []any{to, from}},
 		{`delete from copy_id where site_id = ?`, []any{to}},
 	}
+	// PostgreSQL may take copy_id for empty, as it was when it last looked: it
+	// would read the whole site for each id.
+	if err := q.set(ctx, q.dialect.wholes); err != nil {
+		return err
+	}
 	for _, step := range steps {
 		if err := q.run(ctx, step.query, step.args...); err != nil {
 			return err
 		}
 	}
-	return nil
+	return q.set(ctx, q.dialect.parts)
+}
+
+// set changes a setting of the transaction, where the dialect has it.
+func (q queries) set(ctx context.Context, statement string) error {
+	if statement == "" {
+		return nil
+	}
+	return q.run(ctx, statement)
 }
 
 // noteNewIDs gives each old id a new one, in the same order.

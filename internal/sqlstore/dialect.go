@@ -28,6 +28,9 @@ type dialect struct {
 	unseen      string // a query for the tables that the planner has no good statistics of
 	guess       string // what the planner thinks of a query, as JSON; the query comes after it
 	look        string // a statement that has it look at a table, named at its end
+	// wholes has the planner join tables as wholes until the end of the
+	// transaction, and parts lets it choose again; "": it always does.
+	wholes, parts string
 	// among is a condition that a column has one of some values, which are all
 	// strings or all ids, and its arguments.
 	among   func(column string, values []any) (condition string, args []any)

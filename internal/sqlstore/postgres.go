@@ -33,6 +33,8 @@ var postgresDialect = &dialect{
 		and ((last_analyze is null and last_autoanalyze is null) or n_mod_since_analyze > n_live_tup / 4)`,
 	guess:   `explain (format json) `,
 	look:    `analyze (skip_locked) `,
+	wholes:  `select set_config('enable_nestloop', 'off', true)`,
+	parts:   `select set_config('enable_nestloop', 'on', true)`,
 	among:   amongArray,
 	tryLock: `select pg_try_advisory_xact_lock(hashtextextended(?, 0))`,
 	view:    &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},

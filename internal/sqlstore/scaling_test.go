@@ -37,15 +37,15 @@ var notBySiteIndexes = map[string]string{
 // crossing are the statements that are not about one site, by a part of their
 // text, and why.
 var crossing = map[string]string{
-	"from directory d join page":        "a page is asked for by its id alone",
-	"from directory d join site":        "a page is written to by its id alone",
-	"join site_key k":                   "a Site key leads to its site",
-	"where s.workspace_id = ":           "a workspace's sites are listed",
-	"select id, workspace_id from site": "an app is given some sites",
-	"where s.deleted_at < ":             "deleted sites are purged",
-	"p.status = 'scheduled'":            "scheduled publishes are run",
-	"group by site_id":                  "old publishes are purged",
-	"join copy_id c":                    "a site is duplicated: one is read, the other written",
+	"(select d.site_id from directory d": "a page is asked for by its id alone",
+	"from directory d join site":         "a page is written to by its id alone",
+	"join site_key k":                    "a Site key leads to its site",
+	"where s.workspace_id = ":            "a workspace's sites are listed",
+	"select id, workspace_id from site":  "an app is given some sites",
+	"where s.deleted_at < ":              "deleted sites are purged",
+	"p.status = 'scheduled'":             "scheduled publishes are run",
+	"group by site_id":                   "old publishes are purged",
+	"join copy_id c":                     "a site is duplicated: one is read, the other written",
 }
 
 // index is an index as an engine describes it. A table's key is one.

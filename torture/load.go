@@ -86,7 +86,7 @@ func (l *load) mix() {
 type tally struct {
 	good    int64 // 2xx
 	created int64 // of these, 201
-	written int64 // of the good ones, writes
+	written int64 // of the good ones, writes that came before the load's end
 	after   int64 // of the good ones, those that came after the load's end
 	refused int64 // 429 or 503, with Retry-After
 	wrong   int64 // any other answer
@@ -250,11 +250,10 @@ func (l *load) connection(t *trial, rng *rand.Rand, next func() bool) (mine tall
 		if err != nil || a.status/100 != 2 {
 			continue
 		}
-		if writes {
-			mine.written++
-		}
 		if !l.end.IsZero() && now.After(l.end) {
 			mine.after++
+		} else if writes {
+			mine.written++
 		}
 	}
 	return mine

@@ -254,15 +254,14 @@ func decodeField(raw jsontext.Value, opt reflect.Value, name string, problems *c
 		dst.Set(reflect.New(dst.Type().Elem()))
 		dst = dst.Elem()
 	}
-	decode := decodeScalar
+	var message string
 	if dst.Kind() == reflect.Slice && dst.Type().Elem().Kind() == reflect.Struct {
-		decode = func(raw jsontext.Value, dst reflect.Value) string { return decodeList(raw, dst, name, problems) }
+		message = decodeList(raw, dst, name, problems)
+	} else {
+		message = decodeScalar(raw, dst)
 	}
-	if message := decode(raw, dst); message != "" {
-		return message
-	}
-	opt.Field(optSet).SetBool(true)
-	return ""
+	opt.Field(optSet).SetBool(message == "")
+	return message
 }
 
 // decodeList reads a list of objects. Only a body itself has such lists, so

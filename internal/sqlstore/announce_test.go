@@ -24,22 +24,17 @@ import (
 // nodes have to take it for done, or they answer from memory what is no more.
 func TestOthersHearOfACommitWhoseAnswerWasLost(t *testing.T) {
 	t.Parallel()
-	url := pgtest.URL(t)
-	other := migrated(t, openPostgres(t, url))
-	wire := startWire(t, url)
-	node := openPostgres(t, wire.url)
-	there, _ := bothHear(t, other, node)
-
+	p := startPair(t)
 	changed, workspace := cms.Subject{ID: cms.NewID(), Drafts: true}, cms.Workspace{ID: cms.NewID(), Name: "W", CreatedAt: time.Now()}
-	wire.cutCommit.Store(true)
-	err := announces(t, node, workspace, changed)
+	p.wire.cutCommit.Store(true)
+	err := announces(t, p.node, workspace, changed)
 	if cms.CodeOf(err) != cms.CodeUnavailable {
 		t.Fatalf("the answer of the commit was cut off: %v", err)
 	}
-	if _, err := other.Workspace(t.Context(), workspace.ID); err != nil {
+	if _, err := p.other.Workspace(t.Context(), workspace.ID); err != nil {
 		t.Fatalf("the commit was to be done: %v", err)
 	}
-	there.wait(t, "the other node is told", func() bool { return slices.Contains(there.heard, changed) })
+	p.there.wait(t, "the other node is told", func() bool { return slices.Contains(p.there.heard, changed) })
 }
 
 // TestOthersHearOfACommitThatIsDoneLater loses a connection before the commit
@@ -47,32 +42,27 @@ func TestOthersHearOfACommitWhoseAnswerWasLost(t *testing.T) {
 // state after: they must be told again.
 func TestOthersHearOfACommitThatIsDoneLater(t *testing.T) {
 	t.Parallel()
-	url := pgtest.URL(t)
-	other := migrated(t, openPostgres(t, url))
-	wire := startWire(t, url)
-	node := openPostgres(t, wire.url)
-	there, here := bothHear(t, other, node)
-
+	p := startPair(t)
 	changed, workspace := cms.Subject{ID: cms.NewID(), Drafts: true}, cms.Workspace{ID: cms.NewID(), Name: "W", CreatedAt: time.Now()}
 	arrive := make(chan struct{})
-	wire.holdCommit.Store(&arrive)
-	err := announces(t, node, workspace, changed)
+	p.wire.holdCommit.Store(&arrive)
+	err := announces(t, p.node, workspace, changed)
 	if cms.CodeOf(err) != cms.CodeUnavailable {
 		t.Errorf("the connection was lost: %v", err)
 	}
-	awaitBeats(t, url)
-	for name, l := range map[string]*listener{"the other node": there, "the node": here} {
+	awaitBeats(t, p.url)
+	for name, l := range map[string]*listener{"the other node": p.there, "the node": p.here} {
 		if n := l.times(changed); n != 1 {
 			t.Errorf("%s was told %d times of what may still happen", name, n)
 		}
 	}
-	if _, err := other.Workspace(t.Context(), workspace.ID); cms.CodeOf(err) != cms.CodeNotFound {
+	if _, err := p.other.Workspace(t.Context(), workspace.ID); cms.CodeOf(err) != cms.CodeNotFound {
 		t.Errorf("the commit was not to be done yet: %v", err)
 	}
 	close(arrive)
-	there.wait(t, "the other node is told again", func() bool { return count(there.heard, changed) > 1 })
-	here.wait(t, "the node is told again", func() bool { return count(here.heard, changed) > 1 })
-	if _, err := other.Workspace(t.Context(), workspace.ID); err != nil {
+	p.there.wait(t, "the other node is told again", func() bool { return count(p.there.heard, changed) > 1 })
+	p.here.wait(t, "the node is told again", func() bool { return count(p.here.heard, changed) > 1 })
+	if _, err := p.other.Workspace(t.Context(), workspace.ID); err != nil {
 		t.Errorf("it was told again and is not done: %v", err)
 	}
 }
@@ -83,38 +73,33 @@ func TestOthersHearOfACommitThatIsDoneLater(t *testing.T) {
 // it could not tell before, too.
 func TestOthersHearOfWhatCouldNotBeTold(t *testing.T) {
 	t.Parallel()
-	url := pgtest.URL(t)
-	other := migrated(t, openPostgres(t, url))
-	wire := startWire(t, url)
-	node := openPostgres(t, wire.url)
-	there, _ := bothHear(t, other, node)
-
-	wire.mute.Store(true)
-	lost := there.lostCount()
-	write := func(changed cms.Subject) {
-		if err := announces(t, node, cms.Workspace{ID: cms.NewID(), Name: "W", CreatedAt: time.Now()}, changed); err != nil {
-			t.Error(err)
-		}
+	for name, mute := range map[string]func(){"closed": func() {}, "hanging": func() { <-t.Context().Done() }} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := startPair(t)
+			p.wire.mute.Store(&mute)
+			lost := p.there.lostCount()
+			stuck := cms.Subject{ID: cms.NewID()}
+			p.write(t, stuck)
+			stop := make(chan struct{})
+			var writer sync.WaitGroup
+			writer.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					case <-time.After(100 * time.Millisecond):
+						p.write(t, cms.Subject{ID: cms.NewID()})
+					}
+				}
+			})
+			defer writer.Wait()
+			defer close(stop)
+			p.there.wait(t, "the other node is told, or takes everything for changed", func() bool {
+				return slices.Contains(p.there.heard, stuck) || p.there.lost > lost
+			})
+		})
 	}
-	stuck := cms.Subject{ID: cms.NewID()}
-	write(stuck)
-	stop := make(chan struct{})
-	var writer sync.WaitGroup
-	writer.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(100 * time.Millisecond):
-				write(cms.Subject{ID: cms.NewID()})
-			}
-		}
-	})
-	defer writer.Wait()
-	defer close(stop)
-	there.wait(t, "the other node is told, or takes everything for changed", func() bool {
-		return slices.Contains(there.heard, stuck) || there.lost > lost
-	})
 }
 
 // TestABusyNodeIsNotMissed lends all connections of a node's pool for longer
@@ -233,6 +218,32 @@ func (l *listener) wait(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("not so after 20 s: %s", what)
 }
 
+// pair are two nodes on one database that hear each other, one of them by a way
+// that can be cut.
+type pair struct {
+	url         string
+	wire        *wire
+	other, node *sqlstore.Store // the node is the one behind the wire
+	there, here *listener
+}
+
+func startPair(t *testing.T) pair {
+	t.Helper()
+	p := pair{url: pgtest.URL(t)}
+	p.other, p.wire = migrated(t, openPostgres(t, p.url)), startWire(t, p.url)
+	p.node = openPostgres(t, p.wire.url)
+	p.there, p.here = bothHear(t, p.other, p.node)
+	return p
+}
+
+// write has the node write something, and tell of what changed.
+func (p pair) write(t *testing.T, changed cms.Subject) {
+	t.Helper()
+	if err := announces(t, p.node, cms.Workspace{ID: cms.NewID(), Name: "W", CreatedAt: time.Now()}, changed); err != nil {
+		t.Error(err)
+	}
+}
+
 // bothHear has two nodes listen.
 func bothHear(t *testing.T, other, node *sqlstore.Store) (there, here *listener) {
 	t.Helper()
@@ -268,7 +279,9 @@ func watching(t *testing.T, store *sqlstore.Store) *listener {
 type wire struct {
 	url       string
 	cutCommit atomic.Bool // the next commit is done, and its answer lost
-	mute      atomic.Bool // nothing is told outside of transactions
+	// mute keeps everything back that is told outside of transactions, and its
+	// connection is closed when it returns.
+	mute atomic.Pointer[func()]
 	// holdCommit has the next commit reach the server when the channel is
 	// closed, and its connection lost before.
 	holdCommit atomic.Pointer[chan struct{}]
@@ -322,7 +335,8 @@ func (w *wire) join(client, server net.Conn) {
 	go pass(server, client, func(said []byte) bool {
 		begun = begun || bytes.Contains(said, []byte("begin"))
 		tells = tells || (!begun && bytes.Contains(said, []byte("pg_notify")))
-		if tells && w.mute.Load() {
+		if mute := w.mute.Load(); tells && mute != nil {
+			(*mute)()
 			return false
 		}
 		if said[0] != 'Q' || !bytes.HasSuffix(said, []byte("commit\x00")) {

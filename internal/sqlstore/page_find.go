@@ -22,8 +22,7 @@ type foundRow struct {
 	claimed cms.ID
 }
 
-// FindPage has subqueries where joins would do: PostgreSQL takes a tenth less
-// for them.
+// FindPage has subqueries where joins would do: they take PostgreSQL less.
 func (q queries) FindPage(ctx context.Context, version cms.Version, id cms.ID) (cms.FoundPage, error) {
 	rows, err := all(ctx, q, func(r row) (f foundRow, err error) {
 		f.PageRow, err = scanPageRow(withColumn(r, &f.shape))

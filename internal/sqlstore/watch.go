@@ -159,6 +159,7 @@ type announcer struct {
 	mu      sync.Mutex
 	pending [][]cms.Subject // of one transaction each
 	all     bool            // so much waits that everything is told of
+	sending bool            // something is on its way, and may not get there
 	doubts  []doubt
 }
 
@@ -181,7 +182,7 @@ func (a *announcer) add(changed ...[]cms.Subject) {
 func (a *announcer) idle() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return len(a.pending) == 0 && !a.all
+	return len(a.pending) == 0 && !a.all && !a.sending
 }
 
 // doubt has these told of once more when the commit is sure to have ended.
@@ -239,8 +240,14 @@ func (a *announcer) message(changed []cms.Subject) string {
 func (a *announcer) send(ctx context.Context) error {
 	a.mu.Lock()
 	pending, all := a.pending, a.all
+	a.sending = len(pending) > 0 || all
 	a.pending, a.all = nil, false
 	a.mu.Unlock()
+	defer func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.pending, a.all, a.sending = append(pending, a.pending...), a.all || all, false // before what came meanwhile
+	}()
 	for {
 		changed, rest := together(pending)
 		message := a.message(changed)
@@ -250,12 +257,9 @@ func (a *announcer) send(ctx context.Context) error {
 		_, err := a.db.ExecContext(ctx, notify, channel, message)
 		a.healthy.Store(err == nil)
 		if err != nil {
-			a.mu.Lock()
-			a.pending, a.all = append(pending, a.pending...), a.all || all // before what came meanwhile
-			a.mu.Unlock()
 			return err
 		}
-		if pending = rest; len(pending) == 0 {
+		if pending, all = rest, false; len(pending) == 0 {
 			return nil
 		}
 	}

@@ -1,6 +1,9 @@
 package sqlstore
 
 import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
 	"slices"
 	"testing"
 	"time"
@@ -55,6 +58,36 @@ func TestEarsWaitForWhoMayBeSilent(t *testing.T) {
 	at(3*silence+1, "me")
 	if want := (told{"something", "hears", "everything", "deaf", "hears"}); !slices.Equal(*w, want) {
 		t.Errorf("its own word was away: told %v, want %v", *w, want)
+	}
+}
+
+// away is a database that nobody gets through to.
+type away struct{ asked chan struct{} }
+
+func (a away) Connect(ctx context.Context) (driver.Conn, error) {
+	close(a.asked)
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (a away) Driver() driver.Driver { return nil }
+
+// TestWhatIsBeingSentWaits asks an announcer what waits while it can't get
+// through with it: it is not known to have been heard.
+func TestWhatIsBeingSentWaits(t *testing.T) {
+	there := away{make(chan struct{})}
+	a := &announcer{db: sql.OpenDB(there)}
+	a.add([]cms.Subject{{ID: cms.NewID()}})
+	ctx, cancel := context.WithCancel(t.Context())
+	sent := make(chan error)
+	go func() { sent <- a.send(ctx) }()
+	<-there.asked
+	if a.idle() {
+		t.Error("nothing waits while something is being sent")
+	}
+	cancel()
+	if err := <-sent; err == nil || a.idle() || len(a.pending) != 1 {
+		t.Errorf("after %v, %d transactions wait", err, len(a.pending))
 	}
 }
 

@@ -1,0 +1,108 @@
+package sqlstore
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"galley/internal/cms"
+)
+
+// A site that has grown since PostgreSQL gathered statistics is taken for small,
+// until it is told to look around.
+func TestThePlannerLearnsOfALargeSite(t *testing.T) {
+	for name, others := range map[string][]int{
+		"among large sites": slices.Repeat([]int{1500}, 20),
+		"among small sites": append(slices.Repeat([]int{5}, 200), 30_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := postgresForTest(t)
+			ctx := t.Context()
+			fill := func(pages int) cms.ID {
+				site := seedSite(t, s)
+				all := make([]cms.Page, pages)
+				for i := range all {
+					all[i] = seedPage(site.ID, fmt.Sprintf("/p/%d", i))
+				}
+				do(t, s.InTx(ctx, func(tx cms.Tx) error { return tx.CreatePages(ctx, all...) }))
+				return site.ID
+			}
+			for _, pages := range others {
+				fill(pages)
+			}
+			_, err := s.write.ExecContext(ctx, `alter table page set (autovacuum_enabled = false); analyze page`)
+			do(t, err)
+			site := fill(manyPages)
+			knows := func() bool {
+				guess, err := s.guessPages(ctx, site)
+				do(t, err)
+				return guess > manyPages/2
+			}
+			if knows() {
+				t.Fatal("the planner knows the site before it has looked")
+			}
+			do(t, s.InTx(ctx, func(tx cms.Tx) error { return tx.LookAround(ctx, site) }))
+			if !knows() {
+				t.Error("the planner takes the site for small after it has looked")
+			}
+		})
+	}
+}
+
+// PostgreSQL takes the table in which a copy notes its ids for empty, since it is
+// when statistics are gathered. A copy must not read the whole site for each page
+// then.
+func TestACopyIsNotTakenForSmall(t *testing.T) {
+	s := postgresForTest(t)
+	ctx := t.Context()
+	const pages = 6000
+	inTx := func(write func(queries) error) {
+		t.Helper()
+		do(t, s.InTx(ctx, func(tx cms.Tx) error {
+			q, _ := tx.(queries)
+			if err := write(q); err != nil {
+				return err
+			}
+			return q.run(ctx, `select pg_stat_force_next_flush()`) // or it is counted some time later
+		}))
+	}
+	site, twin := seedSite(t, s), seedSite(t, s)
+	var ids []cms.ID
+	for _, siteID := range []cms.ID{site.ID, seedSite(t, s).ID, seedSite(t, s).ID, seedSite(t, s).ID} {
+		all := make([]cms.Page, pages)
+		for i := range all {
+			all[i] = seedPage(siteID, fmt.Sprintf("/p/%d", i))
+			ids = append(ids, all[i].ID)
+		}
+		inTx(func(q queries) error { return q.CreatePages(ctx, all...) })
+	}
+	inTx(func(q queries) error { return q.noteNewIDs(ctx, site.ID, cms.KindPage, ids) })
+	_, err := s.write.ExecContext(ctx, `alter table copy_id set (autovacuum_enabled = false); delete from copy_id; analyze copy_id; analyze page`)
+	do(t, err)
+	read := func() (blocks int) {
+		do(t, s.write.QueryRowContext(ctx, `select idx_blks_hit + idx_blks_read from pg_statio_user_tables where relname = 'page'`).Scan(&blocks))
+		return blocks
+	}
+	before := read()
+	inTx(func(q queries) error { return q.CopySite(ctx, site.ID, twin.ID, nil, time.Now()) })
+	copied := 0
+	do(t, s.write.QueryRowContext(ctx, `select count(*) from page where site_id = $1`, twin.ID.String()).Scan(&copied))
+	if got := (read() - before) / pages; copied != pages || got < 1 || got > 40 {
+		t.Errorf("a copy of %d pages read %d blocks of their indexes for each", copied, got)
+	}
+}
+
+func TestTheSameSiteIsLookedAtSeldom(t *testing.T) {
+	var l looks
+	site, other, now := cms.NewID(), cms.NewID(), time.Now()
+	if !l.due(site, now) || l.due(site, now.Add(lookAgain-1)) || !l.due(other, now) || !l.due(site, now.Add(lookAgain)) {
+		t.Error("a site is looked at other than once in a while")
+	}
+	for range 2 * maxLooks {
+		l.due(cms.NewID(), now)
+	}
+	if len(l.last) > maxLooks {
+		t.Errorf("%d looks are remembered, want at most %d", len(l.last), maxLooks)
+	}
+}

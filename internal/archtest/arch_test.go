@@ -34,7 +34,7 @@ var everything = []string{""}
 var rooms = map[string]room{
 	"internal/cms":       {nil, []string{"github.com/google/uuid", "golang.org/x/text/", "golang.org/x/net/"}},
 	"internal/service":   {[]string{"cms"}, nil},
-	"internal/sqlstore":  {[]string{"cms"}, everything},
+	"internal/sqlstore":  {[]string{"calm", "cms"}, everything},
 	"internal/storetest": {[]string{"cms", "service"}, everything},
 	"internal/modeltest": {[]string{"cms"}, nil},
 	"internal/ratelimit": {nil, everything},

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -82,11 +83,26 @@ func (w *watched) end() bool {
 	return w.calm
 }
 
+// Heard is to be called when something came from the network that calm work may
+// have waited for.
+//
+// Go's threads look at the network when they have nothing else to do. The one
+// that finds something for calm work leaves its place to that work's thread, and
+// then nobody looks until the work waits again or 10 ms are over, whoever else
+// is called meanwhile. A new goroutine has Go wake another thread, even one that
+// does nothing, and that thread looks next.
+func Heard() {
+	if spare.taken.Load() {
+		go func() {}()
+	}
+}
+
 // spares are the threads that Go may run beside those of calm work.
 type spares struct {
 	mu    sync.Mutex
 	count int
 	usual int
+	taken atomic.Bool // there is calm work
 }
 
 var spare spares
@@ -98,6 +114,7 @@ func (s *spares) take() {
 		// One is enough: a second piece of calm work takes from the first.
 		s.usual = runtime.GOMAXPROCS(0)
 		runtime.GOMAXPROCS(s.usual + 1)
+		s.taken.Store(true)
 	}
 }
 
@@ -107,6 +124,7 @@ func (s *spares) giveBack() {
 	if s.count--; s.count > 0 {
 		return
 	}
+	s.taken.Store(false)
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.SetDefaultGOMAXPROCS() // it follows what the machine gives
 		return

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/metrics"
 	"strings"
 	"syscall"
 	"testing"
@@ -77,6 +78,35 @@ func TestLongWorkAtATime(t *testing.T) {
 	})
 	if got := runtime.GOMAXPROCS(0); got != usual {
 		t.Errorf("Go runs %d threads afterwards, want %d", got, usual)
+	}
+}
+
+// started is how many goroutines there have been.
+func started() uint64 {
+	sample := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+func TestOthersAreHeardBesideLongWork(t *testing.T) {
+	const times = 1000
+	heard := func() uint64 {
+		before := started()
+		for range times {
+			calm.Heard()
+		}
+		return started() - before
+	}
+	usual := runtime.GOMAXPROCS(0)
+	if n := heard(); n >= times {
+		t.Errorf("%d goroutines were started without long work, want none", n)
+	}
+	calm.Do(func() {
+		eventually(t, "the work is long", func() bool { return runtime.GOMAXPROCS(0) > usual })
+		eventually(t, "a thread is woken each time", func() bool { return heard() >= times })
+	})
+	if n := heard(); n >= times {
+		t.Errorf("%d goroutines were started after long work, want none", n)
 	}
 }
 

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
+	"galley/internal/calm"
 	"galley/internal/cms"
 )
 
@@ -101,7 +103,24 @@ func parsePostgres(url string) (*pgx.ConnConfig, error) {
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "galley"
 	}
+	dial := config.DialFunc
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return heardConn{c}, nil
+	}
 	return config, nil
+}
+
+// heardConn lets others be heard while big work goes through what it has read.
+type heardConn struct{ net.Conn }
+
+func (c heardConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	calm.Heard()
+	return n, err
 }
 
 // ListenAt makes the store listen to other nodes by another way than the

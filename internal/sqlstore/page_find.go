@@ -20,26 +20,46 @@ type foundRow struct {
 	cms.PageRow
 	shape   int64
 	claimed cms.ID
+	asked   string // the pathname that was asked for
 }
 
-// FindPage has subqueries where joins would do: they take PostgreSQL less.
 func (q queries) FindPage(ctx context.Context, version cms.Version, id cms.ID) (cms.FoundPage, error) {
-	rows, err := all(ctx, q, func(r row) (f foundRow, err error) {
-		f.PageRow, err = scanPageRow(withColumn(r, &f.shape))
-		return f, err
-	}, `select `+prefixed+`, (select s.shape from site s where s.id = p.site_id) from page p
-		where p.site_id = (select d.site_id from directory d where d.id = ?) and p.`+is(version)+` and p.id = ?`, id, id)
+	var pages []cms.FoundPage
+	var err error
+	if q.finders != nil {
+		pages, err = q.finders.byID[version].find(ctx, id)
+	} else {
+		pages, err = q.findByID(ctx, version, id)
+	}
 	if err != nil {
 		return cms.FoundPage{}, err
 	}
-	pages := foundPages(rows)
 	if len(pages) == 0 {
 		return cms.FoundPage{}, cms.NotFound(cms.KindPage)
 	}
 	return pages[0], nil
 }
 
+// findByID has subqueries where joins would do: they take PostgreSQL less.
+func (q queries) findByID(ctx context.Context, version cms.Version, id cms.ID) ([]cms.FoundPage, error) {
+	rows, err := all(ctx, q, scanFoundRow, `select `+prefixed+`, (select s.shape from site s where s.id = p.site_id) from page p
+		where p.site_id = (select d.site_id from directory d where d.id = ?) and p.`+is(version)+` and p.id = ?`, id, id)
+	return foundPages(rows), err
+}
+
+func scanFoundRow(r row) (f foundRow, err error) {
+	f.PageRow, err = scanPageRow(withColumn(r, &f.shape))
+	return f, err
+}
+
 func (q queries) FindPages(ctx context.Context, siteID cms.ID, version cms.Version, pathname string) ([]cms.FoundPage, error) {
+	if q.finders != nil {
+		return q.finders.byPathname[version].find(ctx, sitePath{siteID, pathname})
+	}
+	return q.findByPathname(ctx, siteID, version, pathname)
+}
+
+func (q queries) findByPathname(ctx context.Context, siteID cms.ID, version cms.Version, pathname string) ([]cms.FoundPage, error) {
 	rows, err := all(ctx, q, func(r row) (f foundRow, err error) {
 		f.PageRow, err = scanPageRow(withColumn(withColumn(r, &f.claimed), &f.shape))
 		return f, err

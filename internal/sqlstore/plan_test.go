@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -351,6 +352,14 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 		func() error { _, err := q.Page(ctx, site.ID, cms.Draft, page.ID); return err },
 		func() error { _, err := q.FindPage(ctx, cms.Draft, page.ID); return err },
 		func() error { _, err := q.FindPages(ctx, site.ID, cms.Draft, "/page"); return err },
+		func() error {
+			if q.dialect.near { // nobody shares statements
+				return nil
+			}
+			_, err := q.findByIDs(ctx, cms.Draft, []cms.ID{page.ID, cms.NewID()})
+			_, byPathname := q.findByPathnames(ctx, cms.Draft, []sitePath{{site.ID, "/page"}, {cms.NewID(), "/page"}})
+			return errors.Join(err, byPathname)
+		},
 		func() error {
 			for _, withPaths := range []bool{false, true} {
 				if _, err := q.ListPages(ctx, cms.PageQuery{SiteID: site.ID, Sort: cms.SortTitle, Limit: 20}, withPaths); err != nil {

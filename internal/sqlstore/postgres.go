@@ -52,7 +52,13 @@ var postgresDialect = &dialect{
 // against each row one by one where the planner takes a site for small and
 // passes the index by: 500 ms instead of 3 for a thousand of ten thousand rows.
 func amongArray(column string, values []any) (condition string, args []any) {
-	kind := "text[]"
+	array, kind := arrayOf(values)
+	return column + ` = any(cast(? as ` + kind + `))`, []any{array}
+}
+
+// arrayOf is an array of values, which are all strings or all ids, and its type.
+func arrayOf(values []any) (array, kind string) {
+	kind = "text[]"
 	words := make([]string, len(values))
 	for i, v := range values {
 		switch v := v.(type) {
@@ -62,7 +68,7 @@ func amongArray(column string, values []any) (condition string, args []any) {
 			words[i] = `"` + arrayQuotes.Replace(v) + `"`
 		}
 	}
-	return column + ` = any(cast(? as ` + kind + `))`, []any{"{" + strings.Join(words, ",") + "}"}
+	return "{" + strings.Join(words, ",") + "}", kind
 }
 
 var arrayQuotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
@@ -87,6 +93,7 @@ func OpenPostgres(url string, observe Observe) (*Store, error) {
 	db.SetMaxOpenConns(maxPostgresConns)
 	db.SetMaxIdleConns(maxPostgresConns)
 	s := newStore(postgresDialect, db, db, observe)
+	s.queries.finders = newFinders(s.queries)
 	voice := stdlib.OpenDB(*pooled)
 	voice.SetMaxOpenConns(1)
 	s.announcer = &announcer{db: voice, node: cms.NewID().String(), tell: s.watchers.tell}

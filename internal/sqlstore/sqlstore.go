@@ -98,7 +98,7 @@ func (s *Store) InTx(ctx context.Context, write func(cms.Tx) error) error {
 		var announced announcement
 		err := s.runTx(ctx, func(c conn) error {
 			announced = announcement{by: s.announcer}
-			if err := write(queries{c, s.dialect, &announced, s.looks}); err != nil {
+			if err := write(queries{conn: c, dialect: s.dialect, announced: &announced, looks: s.looks}); err != nil {
 				return err
 			}
 			return s.queries.fail(ctx, ctx.Err()) // nobody waits for it any more
@@ -161,6 +161,7 @@ type queries struct {
 	dialect   *dialect
 	announced *announcement // by this transaction
 	looks     *looks        // of transactions
+	finders   *finders      // of a pool far away; nil: reads share nothing
 }
 
 var _ cms.Tx = queries{}

@@ -1,0 +1,115 @@
+package sqlstore
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"galley/internal/cms"
+)
+
+// A small read takes PostgreSQL less time than the way there and back and the
+// start of a statement. So reads of one kind that wait for each other share a
+// statement, as writers on SQLite share a commit: a few are under way at a time,
+// and who comes meanwhile is in the next one. That one begins when all who are
+// in it have come, so nobody is told of what was before.
+
+const (
+	maxRounds    = 2  // of one kind at a time
+	maxRoundSize = 32 // keys
+)
+
+// gathering reads what keys lead to.
+type gathering[K comparable, V any] struct {
+	read func(ctx context.Context, keys []K) (map[K]V, error)
+
+	mu      sync.Mutex
+	running int
+	queue   []*round[K, V] // of those that wait for one to end
+}
+
+// round is one statement, for several who wait.
+type round[K comparable, V any] struct {
+	keys   []K
+	shared bool
+	turn   chan struct{} // closed when it may begin
+	done   chan struct{} // closed when it has ended
+	found  map[K]V
+	err    error
+}
+
+// find returns what a key leads to. Nobody fails because of others: who shared
+// a statement that failed reads alone.
+func (g *gathering[K, V]) find(ctx context.Context, key K) (V, error) {
+	r, leads := g.join(key)
+	if leads {
+		<-r.turn // never long: those before it end
+		g.run(ctx, r)
+	}
+	var none V
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		return none, cms.Unavailable(ctx.Err())
+	}
+	if r.err == nil || !r.shared {
+		return r.found[key], r.err
+	}
+	found, err := g.read(ctx, []K{key})
+	return found[key], err
+}
+
+// join takes part in a round that has not begun, and tells whether the caller is
+// the one to run it.
+func (g *gathering[K, V]) join(key K) (r *round[K, V], leads bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if n := len(g.queue); n > 0 && len(g.queue[n-1].keys) < maxRoundSize {
+		r = g.queue[n-1]
+		r.shared = true
+		if !slices.Contains(r.keys, key) {
+			r.keys = append(r.keys, key)
+		}
+		return r, false
+	}
+	r = &round[K, V]{keys: []K{key}, turn: make(chan struct{}), done: make(chan struct{})}
+	if g.running < maxRounds {
+		g.running++
+		close(r.turn)
+	} else {
+		g.queue = append(g.queue, r)
+	}
+	return r, true
+}
+
+func (g *gathering[K, V]) run(ctx context.Context, r *round[K, V]) {
+	defer g.end(r)
+	if r.shared { // others need it after the caller has left
+		var cancel context.CancelFunc
+		ctx, cancel = stayOn(ctx)
+		defer cancel()
+	}
+	r.found, r.err = g.read(ctx, r.keys)
+}
+
+// end gives the round's place to the next one.
+func (g *gathering[K, V]) end(r *round[K, V]) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	close(r.done)
+	if len(g.queue) == 0 {
+		g.running--
+		return
+	}
+	close(g.queue[0].turn)
+	g.queue = g.queue[1:]
+}
+
+// stayOn is a context that ends at the same time at the latest, and not before.
+func stayOn(ctx context.Context) (context.Context, context.CancelFunc) {
+	stays := context.WithoutCancel(ctx)
+	if deadline, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(stays, deadline)
+	}
+	return stays, func() {}
+}

@@ -1,0 +1,147 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// doubling is a gathering that finds twice a number, and what it was asked.
+type doubling struct {
+	gathering[int, int]
+	mu     sync.Mutex
+	rounds [][]int
+}
+
+// newDoubling makes a gathering whose rounds wait until they are let go.
+func newDoubling(letGo <-chan struct{}, fails func(keys []int) error) *doubling {
+	d := &doubling{}
+	d.read = func(ctx context.Context, keys []int) (map[int]int, error) {
+		d.mu.Lock()
+		d.rounds = append(d.rounds, slices.Clone(keys))
+		d.mu.Unlock()
+		<-letGo
+		if err := errors.Join(ctx.Err(), fails(keys)); err != nil {
+			return nil, err
+		}
+		found := map[int]int{}
+		for _, k := range keys {
+			found[k] = 2 * k
+		}
+		return found, nil
+	}
+	return d
+}
+
+func (g *gathering[K, V]) waiting() (keys int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, r := range g.queue {
+		keys += len(r.keys)
+	}
+	return keys
+}
+
+// shared tells whether several wait for the next round.
+func (g *gathering[K, V]) shared() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.queue) > 0 && g.queue[0].shared
+}
+
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+func never([]int) error { return nil }
+
+// fill takes every place, by keys below zero.
+func (d *doubling) fill(t *testing.T, readers *sync.WaitGroup) {
+	t.Helper()
+	for i := range maxRounds {
+		readers.Go(func() { d.wants(t, -i) })
+		until(t, "a place is taken", func() bool { d.mu.Lock(); defer d.mu.Unlock(); return len(d.rounds) == i+1 })
+	}
+}
+
+func (d *doubling) wants(t *testing.T, key int) {
+	t.Helper()
+	if got, err := d.find(t.Context(), key); got != 2*key || err != nil {
+		t.Errorf("%d led to %d, %v", key, got, err)
+	}
+}
+
+func TestWhoWaitsSharesARound(t *testing.T) {
+	letGo := make(chan struct{})
+	d := newDoubling(letGo, never)
+	var readers sync.WaitGroup
+	d.fill(t, &readers)
+	const others = maxRoundSize + 10
+	for i := range others {
+		readers.Go(func() { d.wants(t, 100+i) })
+		readers.Go(func() { d.wants(t, 100+i) })
+	}
+	until(t, "everybody waits", func() bool { return d.waiting() >= others })
+	close(letGo)
+	readers.Wait()
+	if d.running != 0 || len(d.queue) != 0 {
+		t.Errorf("%d rounds run and %d wait after all have ended", d.running, len(d.queue))
+	}
+	longest := slices.MaxFunc(d.rounds, func(a, b []int) int { return len(a) - len(b) })
+	if len(longest) != maxRoundSize {
+		t.Errorf("the longest round had %d keys, want %d", len(longest), maxRoundSize)
+	}
+	for _, keys := range d.rounds {
+		if distinct := len(slices.Compact(slices.Sorted(slices.Values(keys)))); distinct != len(keys) {
+			t.Errorf("a round asked twice for the same: %v", keys)
+		}
+	}
+}
+
+func TestNobodyFailsBecauseOfOthers(t *testing.T) {
+	letGo := make(chan struct{})
+	d := newDoubling(letGo, func(keys []int) error {
+		if len(keys) > 1 {
+			return errors.New("the connection broke")
+		}
+		return nil
+	})
+	var readers sync.WaitGroup
+	d.fill(t, &readers)
+	for i := range 10 {
+		readers.Go(func() { d.wants(t, 100+i) })
+	}
+	until(t, "everybody waits", func() bool { return d.waiting() == 10 })
+	close(letGo)
+	readers.Wait()
+}
+
+func TestARoundOutlivesWhoBeganIt(t *testing.T) {
+	for name, other := range map[string]int{"for who wants the same": 100, "for who wants something else": 200} {
+		t.Run(name, func(t *testing.T) {
+			letGo := make(chan struct{})
+			d := newDoubling(letGo, never)
+			var readers sync.WaitGroup
+			d.fill(t, &readers)
+			ctx, leave := context.WithCancel(t.Context())
+			readers.Go(func() { _, _ = d.find(ctx, 100) }) // it may have its answer or not
+			until(t, "the first waits", func() bool { return d.waiting() == 1 })
+			readers.Go(func() { d.wants(t, other) })
+			until(t, "another waits", d.gathering.shared)
+			leave()
+			close(letGo)
+			readers.Wait()
+			if len(d.rounds) != maxRounds+1 {
+				t.Errorf("there were %d rounds, want %d: nobody read alone", len(d.rounds), maxRounds+1)
+			}
+		})
+	}
+}

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -18,6 +19,8 @@ const (
 	maxRounds    = 2  // of one kind at a time
 	maxRoundSize = 32 // keys
 )
+
+var errNotRead = errors.New("a shared read did not end")
 
 // gathering reads what keys lead to.
 type gathering[K comparable, V any] struct {
@@ -89,6 +92,7 @@ func (g *gathering[K, V]) run(ctx context.Context, r *round[K, V]) {
 		ctx, cancel = stayOn(ctx)
 		defer cancel()
 	}
+	r.err = errNotRead // should it panic
 	r.found, r.err = g.read(ctx, r.keys)
 }
 

@@ -145,3 +145,25 @@ func TestARoundOutlivesWhoBeganIt(t *testing.T) {
 		})
 	}
 }
+
+func TestARoundThatPanicsFindsNothing(t *testing.T) {
+	letGo := make(chan struct{})
+	d := newDoubling(letGo, func(keys []int) error {
+		if len(keys) > 1 {
+			panic("a bug")
+		}
+		return nil
+	})
+	var readers sync.WaitGroup
+	d.fill(t, &readers)
+	readers.Go(func() {
+		defer func() { _ = recover() }() // as a server does
+		_, _ = d.find(t.Context(), 100)
+		t.Error("who ran the round did not see the panic")
+	})
+	until(t, "the first waits", func() bool { return d.waiting() == 1 })
+	readers.Go(func() { d.wants(t, 200) })
+	until(t, "another waits", d.gathering.shared)
+	close(letGo)
+	readers.Wait()
+}

@@ -78,11 +78,16 @@ func TestPartitionsOfAStoreInUse(t *testing.T) {
 }
 
 // A page that is asked for by its id alone is looked for in the part of its
-// site, once that is known.
+// site, once that is known, also when several ask together.
 func TestAPageByItsIDIsReadFromOnePartition(t *testing.T) {
 	s := partitionedForTest(t)
 	page := seedPage(seedSite(t, s).ID, "/here")
-	do(t, s.InTx(t.Context(), func(tx cms.Tx) error { return tx.CreatePages(t.Context(), page) }))
+	do(t, s.InTx(t.Context(), func(tx cms.Tx) error {
+		if err := tx.CreatePages(t.Context(), page); err != nil {
+			return err
+		}
+		return tx.TakePathnames(t.Context(), page.SiteID, []cms.Claim{{Pathname: page.Pathname, Owner: page.ID}})
+	}))
 	tx, err := s.write.BeginTx(t.Context(), nil)
 	do(t, err)
 	defer func() { _ = tx.Rollback() }()
@@ -93,6 +98,13 @@ func TestAPageByItsIDIsReadFromOnePartition(t *testing.T) {
 	q := queries{conn: r, dialect: s.dialect}
 	if _, err := q.FindPage(t.Context(), cms.Draft, page.ID); err != nil {
 		t.Fatal(err)
+	}
+	if found, err := q.findByIDs(t.Context(), cms.Draft, []cms.ID{page.ID, cms.NewID()}); len(found) != 1 || err != nil {
+		t.Fatal(found, err)
+	}
+	paths := []sitePath{{page.SiteID, page.Pathname}, {page.SiteID, "/nowhere"}}
+	if found, err := q.findByPathnames(t.Context(), cms.Draft, paths); len(found) != 1 || err != nil {
+		t.Fatal(found, err)
 	}
 	for _, sent := range r.sent {
 		plan, err := all(t.Context(), queries{conn: tx, dialect: s.dialect}, func(r row) (line string, err error) { return line, r.Scan(&line) },

@@ -93,11 +93,10 @@ type FoundPage struct {
 	ClaimedIn ID // the locale in which it holds the pathname that was asked for
 }
 
-// ListedPage is a row of a list, with the pathnames in effect in the locales
-// that override something, hidden ones included.
+// ListedPage is a row of a list, with what Shape tells of its site.
 type ListedPage struct {
 	PageRow
-	Paths map[ID]string
+	Paths map[ID]string // in effect in the locales that override something, hidden ones included
 	Shape int64
 }
 

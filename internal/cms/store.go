@@ -113,17 +113,11 @@ type Reader interface {
 	FindPages(ctx context.Context, siteID ID, version Version, pathname string) ([]FoundPage, error)
 	// Shape is a number that changes whenever the site or its locales do.
 	Shape(ctx context.Context, siteID ID) (int64, error)
-	// Pages lists up to q.Limit+1 rows after the position.
-	Pages(ctx context.Context, q PageQuery) ([]PageRow, error)
+	// Pages lists up to q.Limit+1 rows after the position, with their paths if
+	// they are wanted, in one look.
+	Pages(ctx context.Context, q PageQuery, withPaths bool) ([]ListedPage, error)
 	// PageOrder is Pages for the ids alone.
 	PageOrder(ctx context.Context, q PageQuery) ([]ID, error)
-	// ListPages is Pages for the default locale and pages online, with what
-	// Shape tells and, if they are wanted, PagePaths, all of one moment.
-	// Without any page there is no shape.
-	ListPages(ctx context.Context, q PageQuery, withPaths bool) ([]ListedPage, error)
-	// PagePaths returns the pathnames in effect in the locales that override
-	// something, hidden ones included, by page and locale.
-	PagePaths(ctx context.Context, siteID ID, version Version, ids []ID) (map[ID]map[ID]string, error)
 	// LocalizedPages are the ids of up to limit pages, deleted ones included,
 	// that a locale overrides something of, in no order.
 	LocalizedPages(ctx context.Context, siteID ID, version Version, localeID ID, limit int) ([]ID, error)

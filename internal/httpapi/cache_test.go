@@ -36,7 +36,7 @@ func (s *system) fromMemory(t *testing.T) string {
 func (s *system) warm(t *testing.T, target string) {
 	t.Helper()
 	s.must(t, 200, "GET", target, "")
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	for deadline := time.Now().Add(30 * time.Second); ; {
 		before := s.fromMemory(t)
 		s.must(t, 200, "GET", target, "")
 		if s.fromMemory(t) != before {

@@ -151,6 +151,9 @@ func (sp speech) view(p cms.Page) PageView {
 
 func (sp speech) viewRow(row cms.PageRow, paths map[cms.ID]string) PageView {
 	view := PageView{PageRow: row, Locale: sp.code, Localizations: []PageLocalization{}}
+	if len(paths) == 0 {
+		return view
+	}
 	for _, l := range sp.locales {
 		if pathname, ok := paths[l.ID]; ok && l.DeletedAt == nil {
 			view.Localizations = append(view.Localizations, PageLocalization{l.ID, l.Code, pathname})
@@ -158,6 +161,16 @@ func (sp speech) viewRow(row cms.PageRow, paths map[cms.ID]string) PageView {
 	}
 	slices.SortFunc(view.Localizations, func(a, b PageLocalization) int { return strings.Compare(a.Locale, b.Locale) })
 	return view
+}
+
+// viewList makes a list from a read of one page more than the limit.
+func (sp speech) viewList(listed []cms.ListedPage, limit int) cms.List[PageView] {
+	cut := cms.CutList(listed, limit)
+	list := cms.List[PageView]{Items: make([]PageView, len(cut.Items)), HasMore: cut.HasMore}
+	for i, l := range cut.Items {
+		list.Items[i] = sp.viewRow(l.PageRow, l.Paths)
+	}
+	return list
 }
 
 // ReadPages asks for one page of a page list. Version, LocaleID and After of the
@@ -225,26 +238,9 @@ func (s *Service) pagesFrom(ctx context.Context, from source, who Caller, ask Re
 		if in.query.After, list.Pure, err = s.pagePosition(ctx, r, who, in.query, ask.After); err != nil {
 			return err
 		}
-		rows, err := r.Pages(ctx, in.query)
-		if err != nil {
-			return err
-		}
-		cut := cms.CutList(rows, in.query.Limit)
-		var ids []cms.ID // of pages that may have other pathnames
-		if len(in.form.locales) > 1 {
-			for _, row := range cut.Items {
-				ids = append(ids, row.ID)
-			}
-		}
-		paths, err := r.PagePaths(ctx, in.query.SiteID, in.query.Version, ids)
-		if err != nil {
-			return err
-		}
-		list.List = cms.List[PageView]{Items: make([]PageView, len(cut.Items)), HasMore: cut.HasMore}
-		for i, row := range cut.Items {
-			list.Items[i] = in.spoken.viewRow(row, paths[row.ID])
-		}
-		return nil
+		listed, err := r.Pages(ctx, in.query, in.form.localized())
+		list.List = in.spoken.viewList(listed, in.query.Limit)
+		return err
 	})
 	s.endsAt(&list, who)
 	return list, err

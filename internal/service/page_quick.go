@@ -30,20 +30,25 @@ type forms struct {
 // maxForms bounds what is remembered.
 const maxForms = 20_000
 
-// find returns the form that a site has in a shape, if it is remembered.
-func (f *forms) find(siteID cms.ID, shape int64) (form, bool) {
+// last returns the form that a site had when it was last looked at.
+func (f *forms) last(siteID cms.ID) (form, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	known, ok := f.known[siteID]
-	return known, ok && known.shape == shape
+	return known, ok
+}
+
+// is tells whether a form is the one of a shape. After a failover that lost
+// something, a shape may come a second time with other content: whatever makes
+// everything doubtful makes forms so, too.
+func (s *Service) is(f form, shape int64) bool {
+	return f.shape == shape && s.changes.unchanged(f.moment)
 }
 
 // knownForm returns the form that a site has in a shape, if it is remembered.
-// After a failover that lost something, a shape may come a second time with
-// other content: whatever makes everything doubtful makes forms so, too.
 func (s *Service) knownForm(siteID cms.ID, shape int64) (form, bool) {
-	known, ok := s.forms.find(siteID, shape)
-	return known, ok && s.changes.unchanged(known.moment)
+	known, ok := s.forms.last(siteID)
+	return known, ok && s.is(known, shape)
 }
 
 // form returns the form that a site has in a shape, unless it has another by
@@ -229,23 +234,23 @@ func effective(found []cms.FoundPage, localeID cms.ID, pathname string) (cms.Pag
 	return cms.Page{}, false
 }
 
-// localized tells whether a site has, or had, more than one locale, as far as
-// is remembered.
-func (f *forms) localized(siteID cms.ID) bool {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	known, ok := f.known[siteID]
-	return !ok || len(known.locales) > 1
-}
+// localized tells whether pages may have more than one pathname.
+func (f form) localized() bool { return len(f.locales) > 1 }
 
-// quickPages lists pages of the default locale in one look, or two if it has to
-// find out where the cursor stands.
+// quickPages lists pages in one look, or two if it has to find out where the
+// cursor stands. Which locale is asked for is read from the form that the site
+// last had: what the look finds tells whether it still has.
 func (s *Service) quickPages(ctx context.Context, from source, who Caller, ask ReadPages) (PageList, bool) {
-	q := ask.Query
-	q.Version = ask.Version.Version
-	if ask.Version.Publish != cms.NoID || q.IncludeOffline || ask.Locale != "" {
+	f, ok := s.forms.last(ask.Query.SiteID)
+	if !ok || ask.Version.Publish != cms.NoID {
 		return PageList{}, false
 	}
+	spoken, err := f.speak(ask.Locale)
+	if err != nil {
+		return PageList{}, false
+	}
+	q := ask.Query
+	q.Version, q.LocaleID = ask.Version.Version, spoken.localeID
 	list := PageList{Pure: true}
 	moment := s.changes.moment()
 	if ask.After != cms.NoID {
@@ -256,27 +261,14 @@ func (s *Service) quickPages(ctx context.Context, from source, who Caller, ask R
 			if err != nil || cursor.SiteID != q.SiteID {
 				return PageList{}, false
 			}
-			q.After = new(cursor.In(cms.NoID).Position(q.Sort))
+			q.After = new(cursor.In(q.LocaleID).Position(q.Sort))
 		}
 	}
-	withPaths := s.forms.localized(q.SiteID)
-	listed, err := from.ListPages(ctx, q, withPaths)
-	if err != nil || len(listed) == 0 {
+	listed, err := from.Pages(ctx, q, f.localized())
+	if err != nil || len(listed) == 0 || !s.is(f, listed[0].Shape) || !f.admits(who, ask.Version) {
 		return PageList{}, false
 	}
-	f, ok := s.form(ctx, from, q.SiteID, listed[0].Shape)
-	if !ok || !f.admits(who, ask.Version) || (!withPaths && len(f.locales) > 1) {
-		return PageList{}, false
-	}
-	spoken, err := f.speak("")
-	if err != nil {
-		return PageList{}, false
-	}
-	cut := cms.CutList(listed, q.Limit)
-	list.List = cms.List[PageView]{Items: make([]PageView, len(cut.Items)), HasMore: cut.HasMore}
-	for i, l := range cut.Items {
-		list.Items[i] = spoken.viewRow(l.PageRow, l.Paths)
-	}
+	list.List = spoken.viewList(listed, q.Limit)
 	list.from = listRead{f, spoken, q, moment}
 	s.endsAt(&list, who)
 	return list, true

@@ -33,7 +33,10 @@ type dialect struct {
 	wholes, parts string
 	// among is a condition that a column has one of some values, which are all
 	// strings or all ids, and its arguments.
-	among   func(column string, values []any) (condition string, args []any)
+	among func(column string, values []any) (condition string, args []any)
+	// merge joins selects that each have an index in the order that comes after
+	// them, so that no more of each is read than the whole needs.
+	merge   func(selects []string, order string) string
 	tryLock string // a query that takes a lock by name, or answers false
 	view    *sql.TxOptions
 

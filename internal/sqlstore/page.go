@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"galley/internal/cms"
 )
@@ -67,7 +66,7 @@ func is(version cms.Version) string { return "version = " + strconv.Itoa(int(ver
 // columns are pageColumns as the table has them: what was live has no version.
 func (s source) columns() string {
 	if s.table == "page_past" {
-		return strings.Replace(pageColumns, "version", "1", 1)
+		return strings.Replace(pageColumns, "version", "cast(1 as smallint)", 1)
 	}
 	return pageColumns
 }
@@ -182,189 +181,7 @@ func pageArgs(p cms.PageRow) []any {
 	}
 }
 
-func (q queries) PagePaths(ctx context.Context, siteID cms.ID, version cms.Version, ids []cms.ID) (map[cms.ID]map[cms.ID]string, error) {
-	paths := map[cms.ID]map[cms.ID]string{}
-	if len(ids) == 0 {
-		return paths, nil
-	}
-	type path struct {
-		page, locale cms.ID
-		pathname     string
-	}
-	where, args := q.dialect.among("p.id", anys(ids))
-	for _, s := range sources(siteID, version) {
-		rows, err := all(ctx, q, func(r row) (p path, err error) {
-			return p, r.Scan(&p.page, &p.locale, &p.pathname)
-		}, `select p.id, p.locale_id, p.pathname from `+s.table+` p where `+s.where+`
-			and `+where+` and p.locale_id <> ?`, slices.Concat(s.args, args, []any{cms.NoID})...)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range rows {
-			if paths[r.page] == nil {
-				paths[r.page] = map[cms.ID]string{}
-			}
-			paths[r.page][r.locale] = r.pathname
-		}
-	}
-	return paths, nil
-}
-
 func (q queries) LocalizedPages(ctx context.Context, siteID cms.ID, version cms.Version, localeID cms.ID, limit int) ([]cms.ID, error) {
 	return all(ctx, q, scanID, `select id from page where site_id = ? and `+is(version)+` and locale_id = ? limit ?`,
 		siteID, localeID, limit)
-}
-
-// Pages reads each part of the list from an index in the order asked for, at
-// most a page of it, and merges the parts. In a locale other than the default
-// there are two: the pages that it overrides, and those that it inherits. The
-// second is read only as far as the first one's end, so that a site that is
-// translated throughout does not read past all of its default values.
-func (q queries) Pages(ctx context.Context, pq cms.PageQuery) ([]cms.PageRow, error) {
-	return list(ctx, q, pq, listItem[cms.PageRow]{
-		columns:  source.columns,
-		scan:     scanPageRow,
-		position: func(r cms.PageRow) cms.PagePosition { return r.Position(pq.Sort) },
-	})
-}
-
-// PageOrder is Pages for no more than the indexes have.
-func (q queries) PageOrder(ctx context.Context, pq cms.PageQuery) ([]cms.ID, error) {
-	item := listItem[cms.PagePosition]{
-		columns: func(source) string { return `p.id, ` + sortColumns[pq.Sort] },
-		scan: func(r row) (p cms.PagePosition, err error) {
-			if byTime(pq.Sort) {
-				return p, r.Scan(&p.ID, scanTime(&p.Key.At))
-			}
-			return p, r.Scan(&p.ID, &p.Key.Text)
-		},
-		position: func(p cms.PagePosition) cms.PagePosition { return p },
-	}
-	positions, err := list(ctx, q, pq, item)
-	ids := make([]cms.ID, len(positions))
-	for i, p := range positions {
-		ids[i] = p.ID
-	}
-	return ids, err
-}
-
-// listItem is what a list reads of each page.
-type listItem[T any] struct {
-	columns  func(source) string
-	scan     func(row) (T, error)
-	position func(T) cms.PagePosition
-}
-
-func list[T any](ctx context.Context, q queries, pq cms.PageQuery, item listItem[T]) ([]T, error) {
-	items, err := listIn(ctx, q, pq, item, pq.LocaleID, nil)
-	if err != nil || pq.LocaleID == cms.NoID {
-		return items, err
-	}
-	var until *cms.PagePosition
-	if len(items) > pq.Limit {
-		until = new(item.position(items[pq.Limit]))
-	}
-	inherited, err := listIn(ctx, q, pq, item, cms.NoID, until)
-	return mergeList(pq, item, append(items, inherited...)), err
-}
-
-// listIn reads what is stored for one locale, in every state asked for.
-func listIn[T any](ctx context.Context, q queries, pq cms.PageQuery, item listItem[T], localeID cms.ID, until *cms.PagePosition) ([]T, error) {
-	states := []int{stateOnline, stateOffline}
-	if !pq.IncludeOffline {
-		states = states[:1]
-	}
-	var items []T
-	for _, s := range sources(pq.SiteID, pq.Version) {
-		for _, state := range states {
-			query, args := listQuery(s, item.columns(s), pq, localeID, state, until)
-			more, err := all(ctx, q, item.scan, query, args...)
-			if err != nil {
-				return nil, err
-			}
-			items = append(items, more...)
-		}
-	}
-	return mergeList(pq, item, items), nil
-}
-
-func mergeList[T any](pq cms.PageQuery, item listItem[T], items []T) []T {
-	slices.SortFunc(items, func(a, b T) int {
-		order := item.position(a).Compare(item.position(b))
-		if pq.Descending {
-			return -order
-		}
-		return order
-	})
-	return items[:min(len(items), pq.Limit+1)]
-}
-
-var sortColumns = map[cms.PageSort]string{
-	cms.SortPath:        "p.pathname",
-	cms.SortTitle:       "p.title_sort",
-	cms.SortDescription: "p.description_sort",
-	cms.SortCreatedAt:   "p.created_at",
-	cms.SortUpdatedAt:   "p.updated_at",
-}
-
-func byTime(sort cms.PageSort) bool { return sort == cms.SortCreatedAt || sort == cms.SortUpdatedAt }
-
-// listQuery reads the rows of one locale and state from the index of the order
-// asked for.
-func listQuery(s source, columns string, pq cms.PageQuery, localeID cms.ID, state int, until *cms.PagePosition) (query string, args []any) {
-	column := sortColumns[pq.Sort]
-	after, notAfter, direction := ">", "<=", ""
-	if pq.Descending {
-		after, notAfter, direction = "<", ">=", " desc"
-	}
-	key := func(p cms.PagePosition) any {
-		if byTime(pq.Sort) {
-			return p.Key.At
-		}
-		return p.Key.Text
-	}
-
-	query = `select ` + columns + ` from ` + s.table + ` p where ` + s.where + ` and p.locale_id = ? and p.state = ?`
-	args = slices.Concat(s.args, []any{localeID, state})
-	if pq.After != nil {
-		query += ` and (` + column + `, p.id) ` + after + ` (?, ?)`
-		args = append(args, key(*pq.After), pq.After.ID)
-	}
-	if until != nil {
-		query += ` and (` + column + `, p.id) ` + notAfter + ` (?, ?)`
-		args = append(args, key(*until), until.ID)
-	}
-	if pq.PathPrefix != "" && pq.PathPrefix != "/" {
-		query += ` and p.pathname >= ?`
-		args = append(args, pq.PathPrefix)
-		if end, ok := prefixEnd(pq.PathPrefix); ok {
-			query += ` and p.pathname < ?`
-			args = append(args, end)
-		}
-	}
-	if localeID != pq.LocaleID { // the inherited part: without what the locale overrides
-		// The offset keeps PostgreSQL from turning the look-up of one row into
-		// a join over all rows of the locale.
-		query += ` and not exists (select 1 from ` + s.table + ` o where o.site_id = p.site_id and o.id = p.id and o.locale_id = ?
-			and o.` + s.group + ` = p.` + s.group + ` limit 1 offset 0)`
-		args = append(args, pq.LocaleID)
-	}
-	query += ` order by ` + column + direction + `, p.id` + direction + atMost(pq.Limit+1)
-	return query, args
-}
-
-// prefixEnd is the first text, by code point, after all that begin with a
-// prefix, if there is one.
-func prefixEnd(prefix string) (string, bool) {
-	for len(prefix) > 0 {
-		last, size := utf8.DecodeLastRuneInString(prefix)
-		prefix = prefix[:len(prefix)-size]
-		switch {
-		case last == 0xD7FF: // surrogates are no characters
-			return prefix + "\uE000", true
-		case last < utf8.MaxRune:
-			return prefix + string(last+1), true
-		}
-	}
-	return "", false
 }

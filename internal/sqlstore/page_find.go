@@ -2,10 +2,7 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"strings"
-
-	"github.com/google/uuid"
 
 	"galley/internal/cms"
 )
@@ -88,45 +85,4 @@ func foundPages(rows []foundRow) []cms.FoundPage {
 		pages[i] = cms.FoundPage{Page: cms.PageFromRows(byPage[n]), Shape: rows[0].shape, ClaimedIn: n.claimed}
 	}
 	return pages
-}
-
-func (q queries) ListPages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([]cms.ListedPage, error) {
-	version := sources(pq.SiteID, pq.Version)[0]
-	columns := version.columns() + `, (select s.shape from site s where s.id = ?)`
-	more := []any{pq.SiteID}
-	if withPaths {
-		// Naming a column that no index has keeps SQLite from reading a whole
-		// site from one that has all the others.
-		columns += `, (select ` + q.dialect.pathList + ` from page o
-			where o.site_id = p.site_id and o.version = p.version and o.id = p.id and o.locale_id <> ? and o.own >= 0)`
-		more = append(more, cms.NoID)
-	}
-	query, args := listQuery(version, columns, pq, cms.NoID, stateOnline, nil)
-	return all(ctx, q, func(r row) (l cms.ListedPage, err error) {
-		var paths *string
-		if withPaths {
-			r = withColumn(r, &paths)
-		}
-		if l.PageRow, err = scanPageRow(withColumn(r, &l.Shape)); err == nil {
-			l.Paths, err = splitPaths(paths)
-		}
-		return l, err
-	}, query, append(more, args...)...)
-}
-
-// splitPaths reads what the dialect's pathList wrote: a line for each locale.
-func splitPaths(lines *string) (map[cms.ID]string, error) {
-	if lines == nil {
-		return nil, nil //nolint:nilnil // an empty map
-	}
-	paths := map[cms.ID]string{}
-	for line := range strings.SplitSeq(*lines, "\n") {
-		locale, pathname, _ := strings.Cut(line, " ")
-		id, err := uuid.Parse(locale)
-		if err != nil {
-			return nil, fmt.Errorf("a list of pathnames has %q: %w", line, err)
-		}
-		paths[id] = pathname
-	}
-	return paths, nil
 }

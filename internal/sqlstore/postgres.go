@@ -38,6 +38,7 @@ var postgresDialect = &dialect{
 	wholes:  `select set_config('enable_nestloop', 'off', true)`,
 	parts:   `select set_config('enable_nestloop', 'on', true)`,
 	among:   amongArray,
+	merge:   mergeOrdered,
 	tryLock: `select pg_try_advisory_xact_lock(hashtextextended(?, 0))`,
 	view:    &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 	// Who waits for a table holds up everybody who comes after: a migration
@@ -46,6 +47,12 @@ var postgresDialect = &dialect{
 	durability:      `select current_setting('synchronous_commit')`,
 	durable:         []string{"on", "remote_apply"},
 	classify:        classifyPostgres,
+}
+
+// mergeOrdered gives each select the order and the limit of the whole. Otherwise
+// the planner may take them for small, and sort all that there is.
+func mergeOrdered(selects []string, order string) string {
+	return `(` + strings.Join(selects, order+`) union all (`) + order + `)` + order
 }
 
 // amongArray passes all values as one array. A list of parameters would be held

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
@@ -25,6 +26,10 @@ var sqliteDialect = &dialect{
 	},
 	among: func(column string, values []any) (string, []any) {
 		return column + ` in (` + marks(len(values)) + `)`, values
+	},
+	// It reads the selects by turns, a row at a time.
+	merge: func(selects []string, order string) string {
+		return strings.Join(selects, ` union all `) + order
 	},
 	pathList: `group_concat(hex(o.locale_id) || ' ' || o.pathname, char(10))`,
 	id:       func(id cms.ID) any { return id[:] },

@@ -114,6 +114,7 @@ func checkPastPaths(t *testing.T, store cms.Store, h history, version cms.Versio
 	locales := value(store.Locales(t.Context(), h.site.ID))(t)
 	want, wantClaims, names := map[cms.ID]map[cms.ID]string{}, []cms.Claim{}, []string{"/unknown"}
 	for _, p := range pages {
+		want[p.ID] = nil
 		for locale, l := range p.Localizations {
 			if want[p.ID] == nil {
 				want[p.ID] = map[cms.ID]string{}
@@ -125,8 +126,10 @@ func checkPastPaths(t *testing.T, store cms.Store, h history, version cms.Versio
 			wantClaims, names = append(wantClaims, c), append(names, c.Pathname)
 		}
 	}
-	all := []cms.ID{h.a1.ID, h.b1.ID, h.c1.ID}
-	same(t, "PagePaths", value(store.PagePaths(t.Context(), h.site.ID, version, all))(t), want)
+	for _, locale := range []cms.ID{cms.NoID, h.french} {
+		q := cms.PageQuery{SiteID: h.site.ID, Version: version, LocaleID: locale, Sort: cms.SortTitle, IncludeOffline: true, Limit: 10}
+		same(t, "paths", pathsOf(t, store, q), want)
+	}
 	claims := value(store.Claims(t.Context(), h.site.ID, version, names))(t)
 	sortClaims(claims)
 	sortClaims(wantClaims)

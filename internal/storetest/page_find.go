@@ -38,34 +38,6 @@ func pageFound(t *testing.T, store cms.Store) {
 	sameList(t, "in another site", value(store.FindPages(t.Context(), aSite(t, store).ID, cms.Draft, "/plain"))(t), nil)
 }
 
-func pageListed(t *testing.T, store cms.Store) {
-	site, french, german := twoLocales(t, store)
-	offline := newPage(site.ID, "/offline")
-	offline.IsOnline = false
-	createPages(t, store, fullPage(site.ID, french, german), newPage(site.ID, "/z"), newPage(site.ID, "/y"), offline)
-	shape := value(store.Shape(t.Context(), site.ID))(t)
-	for _, sort := range cms.PageSorts {
-		for _, descending := range []bool{false, true} {
-			q := cms.PageQuery{SiteID: site.ID, Sort: sort, Descending: descending, Limit: 1}
-			for {
-				rows := value(store.Pages(t.Context(), q))(t)
-				paths := value(store.PagePaths(t.Context(), site.ID, cms.Draft, ids(rows, func(r cms.PageRow) cms.ID { return r.ID })))(t)
-				var want, bare []cms.ListedPage
-				for _, r := range rows {
-					want = append(want, cms.ListedPage{PageRow: r, Paths: paths[r.ID], Shape: shape})
-					bare = append(bare, cms.ListedPage{PageRow: r, Shape: shape})
-				}
-				sameList(t, string(sort), value(store.ListPages(t.Context(), q, true))(t), want)
-				sameList(t, string(sort)+" without paths", value(store.ListPages(t.Context(), q, false))(t), bare)
-				if len(rows) <= q.Limit {
-					break
-				}
-				q.After = new(rows[0].Position(sort))
-			}
-		}
-	}
-}
-
 func siteShape(t *testing.T, store cms.Store) {
 	site := aSite(t, store)
 	locale := newLocale(site.ID, "fr")

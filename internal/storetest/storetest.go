@@ -57,7 +57,6 @@ var suite = []struct {
 	{"page/update of localizations", pageUpdateLocalizations},
 	{"page/pathnames in locales", pagePaths},
 	{"page/found in one look", pageFound},
-	{"page/listed in one look", pageListed},
 	{"page/pages that a locale overrides", pageLocalized},
 
 	{"pagelist/by code point", listByCodePoint},

@@ -80,7 +80,7 @@ func txReadsOwnWrites(t *testing.T, store cms.Store) {
 		same(t, "Route", value(tx.Route(t.Context(), site.ID, route.ID))(t), route)
 		same(t, "SiteOf", value(tx.SiteOf(t.Context(), cms.KindPage, page.ID))(t), site.ID)
 		same(t, "Claims", value(tx.Claims(t.Context(), site.ID, cms.Draft, []string{"/p"}))(t), page.Claims(nil))
-		rows := value(tx.Pages(t.Context(), cms.PageQuery{SiteID: site.ID, Sort: cms.SortPath, Limit: 10}))(t)
+		rows := rowsOf(t, tx, cms.PageQuery{SiteID: site.ID, Sort: cms.SortPath, Limit: 10})
 		same(t, "Pages", pathnames(rows), []string{"/p"})
 		return nil
 	})
@@ -114,7 +114,7 @@ func txView(t *testing.T, store cms.Store) {
 	createPages(t, store, page)
 	q := cms.PageQuery{SiteID: site.ID, Sort: cms.SortPath, Limit: 10}
 	must(t, store.View(t.Context(), func(r cms.Reader) error {
-		before := value(r.Pages(t.Context(), q))(t)
+		before := rowsOf(t, r, q)
 		gone := page
 		gone.DeletedAt = new(at)
 		renamed := site
@@ -123,12 +123,12 @@ func txView(t *testing.T, store cms.Store) {
 			return errors.Join(tx.UpdatePage(t.Context(), page, gone), tx.UpdateSite(t.Context(), renamed),
 				tx.CreatePages(t.Context(), newPage(site.ID, "/new")))
 		})
-		same(t, "Pages", value(r.Pages(t.Context(), q))(t), before)
+		same(t, "Pages", rowsOf(t, r, q), before)
 		same(t, "Page", value(r.Page(t.Context(), site.ID, cms.Draft, page.ID))(t), page)
 		same(t, "Site", value(r.Site(t.Context(), site.ID))(t), site)
 		return nil
 	}))
-	same(t, "Pages afterwards", pathnames(value(store.Pages(t.Context(), q))(t)), []string{"/new"})
+	same(t, "Pages afterwards", pathnames(rowsOf(t, store, q)), []string{"/new"})
 
 	if err := store.View(t.Context(), func(cms.Reader) error { return errAbandoned }); !errors.Is(err, errAbandoned) {
 		t.Errorf("the callback's error is not what View returns: %v", err)

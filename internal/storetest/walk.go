@@ -125,9 +125,9 @@ func walkViews(t *testing.T, store cms.Store, q cms.PageQuery) meetings {
 		if steps > 5000 {
 			t.Fatal("the walk does not end")
 		}
-		var list cms.List[cms.PageRow]
+		var list cms.List[cms.ListedPage]
 		must(t, store.View(t.Context(), func(r cms.Reader) error {
-			rows, err := r.Pages(t.Context(), q)
+			rows, err := r.Pages(t.Context(), q, true)
 			list = cms.CutList(rows, q.Limit)
 			return err
 		}))

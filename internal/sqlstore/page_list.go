@@ -1,0 +1,195 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"galley/internal/cms"
+)
+
+func (q queries) Pages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([]cms.ListedPage, error) {
+	shape := `, (select s.shape from site s where s.id = ?)`
+	more := []any{pq.SiteID}
+	if withPaths {
+		more = append(more, cms.NoID)
+	}
+	query, args := q.listQuery(pq, func(s source) string {
+		columns := s.columns() + shape
+		if withPaths {
+			// Naming a column that no index has keeps SQLite from reading a whole
+			// site from one that has all the others.
+			columns += `, (select ` + q.dialect.pathList + ` from ` + s.table + ` o where o.site_id = p.site_id
+				and o.` + s.group + ` = p.` + s.group + ` and o.id = p.id and o.locale_id > ? and o.own >= 0)`
+		}
+		return columns
+	}, more)
+	return all(ctx, q, func(r row) (l cms.ListedPage, err error) {
+		var paths *string
+		r = withColumn(r, new(any)) // the sort key
+		if withPaths {
+			r = withColumn(r, &paths)
+		}
+		if l.PageRow, err = scanPageRow(withColumn(r, &l.Shape)); err == nil {
+			l.Paths, err = splitPaths(paths)
+		}
+		return l, err
+	}, query, args...)
+}
+
+// PageOrder is Pages for no more than the indexes have.
+func (q queries) PageOrder(ctx context.Context, pq cms.PageQuery) ([]cms.ID, error) {
+	query, args := q.listQuery(pq, func(source) string { return `p.id` }, nil)
+	return all(ctx, q, func(r row) (cms.ID, error) { return scanID(withColumn(r, new(any))) }, query, args...)
+}
+
+// splitPaths reads what the dialect's pathList wrote: a line for each locale.
+func splitPaths(lines *string) (map[cms.ID]string, error) {
+	if lines == nil {
+		return nil, nil //nolint:nilnil // an empty map
+	}
+	paths := map[cms.ID]string{}
+	for line := range strings.SplitSeq(*lines, "\n") {
+		locale, pathname, _ := strings.Cut(line, " ")
+		id, err := uuid.Parse(locale)
+		if err != nil {
+			return nil, fmt.Errorf("a list of pathnames has %q: %w", line, err)
+		}
+		paths[id] = pathname
+	}
+	return paths, nil
+}
+
+var sortColumns = map[cms.PageSort]string{
+	cms.SortPath:        "p.pathname",
+	cms.SortTitle:       "p.title_sort",
+	cms.SortDescription: "p.description_sort",
+	cms.SortCreatedAt:   "p.created_at",
+	cms.SortUpdatedAt:   "p.updated_at",
+}
+
+func byTime(sort cms.PageSort) bool { return sort == cms.SortCreatedAt || sort == cms.SortUpdatedAt }
+
+// listQuery reads some columns of a list's pages, and then their sort key. Each
+// part of the list comes from an index in the order asked for, and the engine
+// reads no more of a part than it needs to merge them all. In a locale other
+// than the default there are two of each kind: the pages that it overrides, and
+// those that it inherits. The arguments that come first are those of the
+// columns.
+func (q queries) listQuery(pq cms.PageQuery, columns func(source) string, first []any) (query string, args []any) {
+	l := listed{PageQuery: pq, column: sortColumns[pq.Sort], after: ">", notAfter: "<="}
+	if pq.Descending {
+		l.after, l.notAfter, l.direction = "<", ">=", " desc"
+	}
+	states := []int{stateOnline, stateOffline}
+	if !pq.IncludeOffline {
+		states = states[:1]
+	}
+	locales := []cms.ID{pq.LocaleID, cms.NoID}
+	if pq.LocaleID == cms.NoID {
+		locales = locales[:1]
+	}
+	var parts []string
+	for _, localeID := range locales {
+		for _, s := range sources(pq.SiteID, pq.Version) {
+			for _, state := range states {
+				where, whereArgs := l.where(s, localeID, state)
+				if localeID != pq.LocaleID {
+					but, butArgs := l.inherited(s)
+					where, whereArgs = where+but, append(whereArgs, butArgs...)
+				}
+				parts = append(parts, `select `+columns(s)+`, `+l.column+` as sort_key from `+s.table+` p where `+where)
+				args = slices.Concat(args, first, whereArgs)
+			}
+		}
+	}
+	order := ` order by sort_key` + l.direction + `, id` + l.direction + atMost(pq.Limit+1)
+	if len(parts) == 1 {
+		return parts[0] + order, args
+	}
+	return q.dialect.merge(parts, order), args
+}
+
+// listed is a list that is asked for, in the words of a statement.
+type listed struct {
+	cms.PageQuery
+	column          string // that it is ordered by
+	after, notAfter string // comparisons
+	direction       string
+}
+
+// where are the rows of one locale and state that come after the cursor.
+func (l listed) where(s source, localeID cms.ID, state int) (where string, args []any) {
+	where = s.where + ` and p.locale_id = ? and p.state = ?`
+	args = slices.Concat(s.args, []any{localeID, state})
+	if l.After != nil {
+		where += ` and (` + l.column + `, p.id) ` + l.after + ` (?, ?)`
+		if byTime(l.Sort) {
+			args = append(args, l.After.Key.At, l.After.ID)
+		} else {
+			args = append(args, l.After.Key.Text, l.After.ID)
+		}
+	}
+	if l.PathPrefix != "" && l.PathPrefix != "/" {
+		where += ` and p.pathname >= ?`
+		args = append(args, l.PathPrefix)
+		if end, ok := prefixEnd(l.PathPrefix); ok {
+			where += ` and p.pathname < ?`
+			args = append(args, end)
+		}
+	}
+	return where, args
+}
+
+// inherited are conditions on default rows: the locale overrides nothing of
+// them, and they come no later than all that the list shows if it has only
+// what the locale overrides. Without the second, a site that is translated
+// throughout would have all its default rows read in search of one that is not.
+func (l listed) inherited(s source) (and string, args []any) {
+	// The offset keeps PostgreSQL from turning the look-up of one row into a
+	// join over all rows of the locale.
+	and = ` and not exists (select 1 from ` + s.table + ` o where o.site_id = p.site_id and o.id = p.id and o.locale_id = ?
+		and o.` + s.group + ` = p.` + s.group + ` limit 1 offset 0)`
+	args = []any{l.LocaleID}
+
+	own := sources(l.SiteID, l.Version)[0]
+	where, whereArgs := l.where(own, l.LocaleID, stateOnline)
+	and += ` and ` + l.column + ` ` + l.notAfter + ` coalesce((select ` + l.column + ` from ` + own.table + ` p where ` + where + `
+		order by ` + l.column + l.direction + `, p.id` + l.direction + ` limit 1 offset ` + strconv.Itoa(l.Limit) + `), ?)`
+	return and, append(append(args, whereArgs...), l.end())
+}
+
+// end is a key that none comes after.
+func (l listed) end() any {
+	switch {
+	case byTime(l.Sort) && l.Descending:
+		return int64(math.MinInt64)
+	case byTime(l.Sort):
+		return int64(math.MaxInt64)
+	case l.Descending:
+		return ""
+	}
+	return cms.NullableSort(nil) // pathnames come before it, too
+}
+
+// prefixEnd is the first text, by code point, after all that begin with a
+// prefix, if there is one.
+func prefixEnd(prefix string) (string, bool) {
+	for len(prefix) > 0 {
+		last, size := utf8.DecodeLastRuneInString(prefix)
+		prefix = prefix[:len(prefix)-size]
+		switch {
+		case last == 0xD7FF: // surrogates are no characters
+			return prefix + "\uE000", true
+		case last < utf8.MaxRune:
+			return prefix + string(last+1), true
+		}
+	}
+	return "", false
+}

@@ -160,22 +160,26 @@ func (l listed) inherited(s source) (and string, args []any) {
 
 	own := sources(l.SiteID, l.Version)[0]
 	where, whereArgs := l.where(own, l.LocaleID, stateOnline)
-	and += ` and ` + l.column + ` ` + l.notAfter + ` coalesce((select ` + l.column + ` from ` + own.table + ` p where ` + where + `
-		order by ` + l.column + l.direction + `, p.id` + l.direction + ` limit 1 offset ` + strconv.Itoa(l.Limit) + `), ?)`
-	return and, append(append(args, whereArgs...), l.end())
+	last := func(column string) string {
+		return `coalesce((select ` + column + ` from ` + own.table + ` p where ` + where + `
+			order by ` + l.column + l.direction + `, p.id` + l.direction + ` limit 1 offset ` + strconv.Itoa(l.Limit) + `), ?)`
+	}
+	and += ` and (` + l.column + `, p.id) ` + l.notAfter + ` (` + last(l.column) + `, ` + last("p.id") + `)`
+	key, id := l.end()
+	return and, slices.Concat(args, whereArgs, []any{key}, whereArgs, []any{id})
 }
 
-// end is a key that none comes after.
-func (l listed) end() any {
+// end is a place that no page comes after.
+func (l listed) end() (key any, id cms.ID) {
 	switch {
 	case byTime(l.Sort) && l.Descending:
-		return int64(math.MinInt64)
+		return int64(math.MinInt64), cms.NoID
 	case byTime(l.Sort):
-		return int64(math.MaxInt64)
+		return int64(math.MaxInt64), uuid.Max
 	case l.Descending:
-		return ""
+		return "", cms.NoID
 	}
-	return cms.NullableSort(nil) // pathnames come before it, too
+	return cms.NullableSort(nil), uuid.Max // pathnames come before it, too
 }
 
 // prefixEnd is the first text, by code point, after all that begin with a

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -91,6 +92,69 @@ func TestACopyIsNotTakenForSmall(t *testing.T) {
 	if got := (read() - before) / pages; copied != pages || got < 1 || got > 40 {
 		t.Errorf("a copy of %d pages read %d blocks of their indexes for each", copied, got)
 	}
+}
+
+// However much of a site is translated, a list in a locale looks at about as
+// many rows as it shows: once at each, once at what overrides it, and once at
+// where those end.
+func TestAListLooksAtWhatItShows(t *testing.T) {
+	ctx := t.Context()
+	for name, every := range map[string]int{"all translated": 1, "a fifth translated": 5, "nothing translated": 1000} {
+		t.Run(name, func(t *testing.T) {
+			s := postgresForTest(t)
+			site, locale := seedSite(t, s), cms.NewID()
+			all := make([]cms.Page, 900)
+			for i := range all {
+				all[i] = seedPage(site.ID, fmt.Sprintf("/p/%d", i))
+				all[i].Title = new(fmt.Sprint("Title ", i))
+				if i%every == every-1 {
+					all[i] = cms.PagePatch{Title: cms.Some(new(fmt.Sprintf("Title %d, translated", i)))}.Apply(all[i], locale)
+				}
+			}
+			do(t, s.InTx(ctx, func(tx cms.Tx) error { return tx.CreatePages(ctx, all...) }))
+			_, err := s.write.ExecContext(ctx, `analyze page`)
+			do(t, err)
+			for _, sort := range cms.PageSorts {
+				for _, descending := range []bool{false, true} {
+					pq := cms.PageQuery{SiteID: site.ID, LocaleID: locale, Sort: sort, Descending: descending, Limit: 20}
+					if got := lookedAt(t, s, pq); got < 20 || got > 120 {
+						t.Errorf("by %s, descending %t: %d rows were looked at", sort, descending, got)
+					}
+				}
+			}
+		})
+	}
+}
+
+// lookedAt counts the rows that a list looks at.
+func lookedAt(t *testing.T, s *Store, pq cms.PageQuery) int {
+	t.Helper()
+	query, args := s.listQuery(pq, source.columns, nil)
+	var text []byte
+	do(t, s.read.QueryRowContext(t.Context(), `explain (analyze, format json) `+s.dialect.rebind(query), s.dialect.args(args)...).Scan(&text))
+	var plans []struct{ Plan lookingNode }
+	do(t, json.Unmarshal(text, &plans))
+	return plans[0].Plan.rows()
+}
+
+// lookingNode is a step of a plan that was carried out.
+type lookingNode struct {
+	Relation string        `json:"Relation Name"`
+	Loops    float64       `json:"Actual Loops"`
+	Rows     float64       `json:"Actual Rows"`
+	Removed  float64       `json:"Rows Removed by Filter"`
+	Plans    []lookingNode `json:"Plans"`
+}
+
+// rows counts each look into an index as one, found or not.
+func (n lookingNode) rows() (sum int) {
+	if n.Relation != "" {
+		sum = int(n.Loops * max(1, n.Rows+n.Removed))
+	}
+	for _, child := range n.Plans {
+		sum += child.rows()
+	}
+	return sum
 }
 
 func TestTheSameSiteIsLookedAtSeldom(t *testing.T) {

@@ -25,7 +25,7 @@ type dialect struct {
 	lockUpdate  string
 	skipLocked  string // suffix of a select that locks and passes over what is locked
 	pathList    string // an aggregate of locales and pathnames, a line for each
-	unseen      string // a query for the tables that the planner has no good statistics of
+	unseen      string // a query for tables of sites' pages that the planner has no good statistics of
 	guess       string // what the planner thinks of a query, as JSON; the query comes after it
 	look        string // a statement that has it look at a table, named at its end
 	// wholes has the planner join tables as wholes until the end of the

@@ -51,6 +51,52 @@ func TestThePlannerLearnsOfALargeSite(t *testing.T) {
 	}
 }
 
+// Big work must not wait for a look at tables that it does not read, or that have
+// changed without growing.
+func TestThePlannerLooksAtNothingInVain(t *testing.T) {
+	s := postgresForTest(t)
+	ctx := t.Context()
+	site := seedSite(t, s)
+	run := func(statement string) {
+		t.Helper()
+		_, err := s.write.ExecContext(ctx, statement+`; select pg_stat_force_next_flush()`) // or it is counted some time later
+		do(t, err)
+	}
+	fill := func() {
+		pages := make([]cms.Page, 2000)
+		for i := range pages {
+			pages[i] = seedPage(site.ID, "/"+cms.NewID().String())
+		}
+		do(t, s.InTx(ctx, func(tx cms.Tx) error { return tx.CreatePages(ctx, pages...) }))
+	}
+	run(`alter table page set (autovacuum_enabled = false); alter table audit set (autovacuum_enabled = false)`)
+	fill()
+	run(`insert into audit (workspace_id, id, site_id, resource_id, app_id, kind, operation, request_id)
+		select gen_random_uuid(), gen_random_uuid(), id, id, id, '', '', '' from page`)
+	unseen := func() []string {
+		t.Helper()
+		tables, err := all(ctx, s.queries, func(r row) (name string, err error) { return name, r.Scan(&name) }, s.dialect.unseen)
+		do(t, err)
+		return tables
+	}
+	for _, step := range []struct {
+		name string
+		do   func()
+		want []string
+	}{
+		{"filled", func() {}, []string{"page"}},
+		{"looked at", func() { run(`analyze page`) }, nil},
+		{"changed", func() { run(`update page set updated_at = updated_at + 1`) }, nil},
+		{"grown", fill, []string{"page"}},
+	} {
+		step.do()
+		run(`select 1`)
+		if got := unseen(); !slices.Equal(got, step.want) {
+			t.Errorf("%s: the planner has to look at %v, want %v", step.name, got, step.want)
+		}
+	}
+}
+
 // PostgreSQL takes the table in which a copy notes its ids for empty, since it is
 // when statistics are gathered. A copy must not read the whole site for each page
 // then.

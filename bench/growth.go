@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 // growth is how costs grow with what is there already.
 type growth struct {
 	Origin origin  `json:"origin"`
+	Turns  int     `json:"turns"` // of each measurement, of which the one in the middle is kept
 	Curves []curve `json:"curves"`
 }
 
@@ -53,7 +55,7 @@ var (
 
 // measureGrowth measures every engine, with up to so many pages.
 func (b *bench) measureGrowth(ctx context.Context, maxPages int) (*growth, error) {
-	found := &growth{}
+	found := &growth{Turns: b.rounds}
 	for _, e := range b.engines() {
 		for _, c := range []*climb{
 			{bench: b, engine: e, curve: curve{Who: e.label(), Of: ofPages, Base: basePages}},
@@ -198,19 +200,47 @@ func (c *climb) measureLevel(ctx context.Context, reached installation, size int
 	}
 	for _, op := range growthOperations {
 		c.status("%s, %s: %s", c.curve.Who, sized(size, c.curve.Of), op.name)
-		if base != nil {
-			if l.Base[op.name], err = c.measure(ctx, base.subject(op)); err != nil {
-				return l, err
-			}
-		}
-		f, err := c.measure(ctx, t.subject(op))
+		kept, err := c.takeTurns(ctx, t, base, op)
 		if err != nil {
 			return l, err
 		}
-		l.Figures[op.name] = f
-		c.line("%s, %s: %s: CPU %s, p50 %s", c.curve.Who, sized(size, c.curve.Of), op.name, durationText(f.cost()), durationText(f.P50))
+		l.Figures[op.name] = kept.figure
+		if base != nil {
+			l.Base[op.name] = kept.base
+		}
+		c.line("%s, %s: %s: CPU %s, p50 %s", c.curve.Who, sized(size, c.curve.Of), op.name,
+			durationText(kept.figure.cost()), durationText(kept.figure.P50))
 	}
 	return l, nil
+}
+
+// turn is a measurement at one size, and one right before it at the size that
+// it is compared with, if there is one.
+type turn struct{ figure, base figure }
+
+// growth is how many times the cost at the base the cost is.
+func (t turn) growth() float64 { return float64(t.figure.cost()) / float64(max(1, t.base.cost())) }
+
+// takeTurns measures both sizes by turns, and keeps the turn that is in the
+// middle.
+func (c *climb) takeTurns(ctx context.Context, t, base *traffic, op growthOperation) (kept turn, err error) {
+	turns := make([]turn, c.rounds)
+	for i := range turns {
+		if base != nil {
+			if turns[i].base, err = c.measure(ctx, base.subject(op)); err != nil {
+				return kept, err
+			}
+		}
+		if turns[i].figure, err = c.measure(ctx, t.subject(op)); err != nil {
+			return kept, err
+		}
+	}
+	return middleOf(turns), nil
+}
+
+func middleOf(turns []turn) turn {
+	slices.SortFunc(turns, func(a, b turn) int { return cmp.Compare(a.growth(), b.growth()) })
+	return turns[len(turns)/2]
 }
 
 // visit runs Galley on a copy of an installation, until it is left.

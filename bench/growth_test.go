@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -49,6 +50,19 @@ func TestGrowthIsJudgedAboveTheBase(t *testing.T) {
 	}
 	if got[1].operation != "create at 1,000,000 pages" || got[1].against != "10,000 pages" {
 		t.Errorf("got %+v", got[1].target)
+	}
+}
+
+func TestTheTurnInTheMiddleIsKept(t *testing.T) {
+	at := func(cost, base time.Duration) turn { return turn{figure{CPU: cost}, figure{CPU: base}} }
+	for _, turns := range [][]turn{
+		{at(300, 100), at(100, 100), at(440, 200)}, // by what it grew, not by what it took
+		{at(10, 0), at(30, 0), at(20, 0)},          // at the base itself
+	} {
+		want := turns[2]
+		if got := middleOf(slices.Clone(turns)); got != want {
+			t.Errorf("of %v, %v was kept", turns, got)
+		}
 	}
 }
 

@@ -57,6 +57,9 @@ func main() {
 		b.rounds = 1
 		b.lengths = lengths{500 * time.Millisecond, 1500 * time.Millisecond}
 	}
+	if b.growth { // three turns of each take as long as one alone
+		b.lengths = lengths{500 * time.Millisecond, 1500 * time.Millisecond}
+	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	exit(b.runIn(ctx, *parent))

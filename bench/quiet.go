@@ -14,7 +14,7 @@ import (
 const (
 	maxForeign  = 0.15 // share of all cores
 	quietWindow = time.Second
-	quietWithin = time.Minute
+	quietWithin = 5 * time.Minute // a run of half an hour is worth that
 	maxTries    = 3
 )
 

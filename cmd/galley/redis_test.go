@@ -139,8 +139,8 @@ func (c cluster) catchUp(t *testing.T) {
 // nothing about counting together, and is tried again.
 func (c cluster) checkTogether(t *testing.T, admin string) {
 	t.Helper()
-	const rounds = 5
-	for range rounds {
+	const long = 2 * time.Minute
+	for begin := time.Now(); time.Since(begin) < long; {
 		key := c[0].newKey(t, admin)
 		var before []int
 		eventually(t, "every node counts in Redis", func() bool {
@@ -165,7 +165,7 @@ func (c cluster) checkTogether(t *testing.T, admin string) {
 		}
 		return
 	}
-	t.Errorf("Redis was found away in each of %d rounds", rounds)
+	t.Errorf("Redis was found away in each round of %v", long)
 }
 
 func TestNodesAdmitOneLimitTogether(t *testing.T) {
@@ -237,10 +237,10 @@ func TestRedisThatDiesAndComesBack(t *testing.T) {
 
 	redis.start(t)
 	eventually(t, "every node says that Redis is back", func() bool { return nodes.each(func(p *process) bool { return p.lastSaid(redisBack) }) })
-	for n, node := range nodes {
-		if away := node.metric(t, watcher, "galley_redis_away"); away != "0" {
-			t.Errorf("node %d: galley_redis_away is %s while Redis is back", n, away)
-		}
+	for n, node := range nodes { // each may lose it again for a moment, if the machine stops
+		eventually(t, fmt.Sprintf("node %d counts in Redis again", n), func() bool {
+			return node.lastSaid(redisBack) && node.metric(t, watcher, "galley_redis_away") == "0"
+		})
 	}
 	nodes.checkTogether(t, admin)
 	stop()

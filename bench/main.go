@@ -55,9 +55,8 @@ func main() {
 	flag.Parse()
 	if b.quick {
 		b.rounds = 1
-		b.lengths = lengths{500 * time.Millisecond, 1500 * time.Millisecond}
 	}
-	if b.growth { // three turns of each take as long as one alone
+	if b.quick || b.growth { // which takes three turns of each
 		b.lengths = lengths{500 * time.Millisecond, 1500 * time.Millisecond}
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

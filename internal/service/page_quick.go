@@ -38,17 +38,17 @@ func (f *forms) last(siteID cms.ID) (form, bool) {
 	return known, ok
 }
 
-// is tells whether a form is the one of a shape. After a failover that lost
+// isCurrent tells whether a form is the one of the shape that a site has. After a failover that lost
 // something, a shape may come a second time with other content: whatever makes
 // everything doubtful makes forms so, too.
-func (s *Service) is(f form, shape int64) bool {
+func (s *Service) isCurrent(f form, shape int64) bool {
 	return f.shape == shape && s.changes.unchanged(f.moment)
 }
 
 // knownForm returns the form that a site has in a shape, if it is remembered.
 func (s *Service) knownForm(siteID cms.ID, shape int64) (form, bool) {
 	known, ok := s.forms.last(siteID)
-	return known, ok && s.is(known, shape)
+	return known, ok && s.isCurrent(known, shape)
 }
 
 // form returns the form that a site has in a shape, unless it has another by
@@ -265,7 +265,7 @@ func (s *Service) quickPages(ctx context.Context, from source, who Caller, ask R
 		}
 	}
 	listed, err := from.Pages(ctx, q, f.localized())
-	if err != nil || len(listed) == 0 || !s.is(f, listed[0].Shape) || !f.admits(who, ask.Version) {
+	if err != nil || len(listed) == 0 || !s.isCurrent(f, listed[0].Shape) || !f.admits(who, ask.Version) {
 		return PageList{}, false
 	}
 	list.List = spoken.viewList(listed, q.Limit)

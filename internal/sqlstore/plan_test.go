@@ -152,6 +152,11 @@ type planNode struct {
 	Relation  string     `json:"Relation Name"`
 	IndexCond string     `json:"Index Cond"`
 	Plans     []planNode `json:"Plans"`
+
+	// Of a plan that was carried out.
+	Loops   float64 `json:"Actual Loops"`
+	Rows    float64 `json:"Actual Rows"`
+	Removed float64 `json:"Rows Removed by Filter"`
 }
 
 func checkPostgresPlan(t *testing.T, tx *sql.Tx, s statement) {

@@ -178,22 +178,13 @@ func lookedAt(t *testing.T, s *Store, pq cms.PageQuery) int {
 	query, args := s.listQuery(pq, source.columns, nil)
 	var text []byte
 	do(t, s.read.QueryRowContext(t.Context(), `explain (analyze, format json) `+s.dialect.rebind(query), s.dialect.args(args)...).Scan(&text))
-	var plans []struct{ Plan lookingNode }
+	var plans []struct{ Plan planNode }
 	do(t, json.Unmarshal(text, &plans))
 	return plans[0].Plan.rows()
 }
 
-// lookingNode is a step of a plan that was carried out.
-type lookingNode struct {
-	Relation string        `json:"Relation Name"`
-	Loops    float64       `json:"Actual Loops"`
-	Rows     float64       `json:"Actual Rows"`
-	Removed  float64       `json:"Rows Removed by Filter"`
-	Plans    []lookingNode `json:"Plans"`
-}
-
 // rows counts each look into an index as one, found or not.
-func (n lookingNode) rows() (sum int) {
+func (n planNode) rows() (sum int) {
 	if n.Relation != "" {
 		sum = int(n.Loops * max(1, n.Rows+n.Removed))
 	}

@@ -33,15 +33,20 @@ func listed(t *testing.T, store cms.Store, q cms.PageQuery) []cms.PageRow {
 	}
 }
 
-// rowsOf reads one page of a list, and one row more.
+// rowsOf reads one page of a list, and one row more. They are the same with their
+// paths and without.
 func rowsOf(t *testing.T, r cms.Reader, q cms.PageQuery) []cms.PageRow {
 	t.Helper()
 	shape := value(r.Shape(t.Context(), q.SiteID))(t)
-	var rows []cms.PageRow
-	for _, l := range value(r.Pages(t.Context(), q, false))(t) {
-		same(t, "Shape", l.Shape, shape)
-		rows = append(rows, l.PageRow)
+	read := func(withPaths bool) (rows []cms.PageRow) {
+		for _, l := range value(r.Pages(t.Context(), q, withPaths))(t) {
+			same(t, "Shape", l.Shape, shape)
+			rows = append(rows, l.PageRow)
+		}
+		return rows
 	}
+	rows := read(false)
+	sameList(t, "with paths", read(true), rows)
 	return rows
 }
 

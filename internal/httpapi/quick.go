@@ -1,35 +1,32 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"galley/internal/cms"
 )
 
-// Quick answers a plain GET from its text, head and nothing else, if the answer
-// is in memory: net/http takes longer to read such a request and to write its
-// answer than all else takes. It appends the answer, as it goes over the wire,
-// or returns false: then the request is ServeHTTP's, and nothing has happened.
-func (a *API) Quick(dst, text []byte) ([]byte, bool) {
+// Quick answers a plain GET, given as its target and headers, if the answer is
+// in memory: a request and an answer as net/http knows them take longer to make
+// than all else takes. It appends the answer, as it goes over the wire, or
+// returns false: then the request is ServeHTTP's, and nothing has happened.
+func (a *API) Quick(dst []byte, target string, headers [][2]string) ([]byte, bool) {
 	if a.cache.answers == nil || len(a.origins) > 0 {
 		return dst, false
 	}
 	start := time.Now()
-	ask, ok := readPlain(text)
+	key, ok := onlyKey(headers)
 	if !ok {
 		return dst, false
 	}
-	who, ok := a.svc.Recognize(ask.key)
+	who, ok := a.svc.Recognize(key)
 	if !ok {
 		return dst, false
 	}
-	kept, ok := a.cache.find(who, ask.target)
+	kept, ok := a.cache.find(who, target)
 	if !ok || len(kept.body) > smallAnswer {
 		return dst, false
 	}
@@ -64,76 +61,21 @@ var quickHead = func() []byte {
 	return appendHeaders([]byte("HTTP/1.1 200 OK\r\n"), h)
 }()
 
-// idleHeaders say nothing to us, as long as a request's key is good: clients
-// and proxies send them with everything.
-var idleHeaders = []string{
-	"user-agent", "accept", "accept-encoding", "accept-language", "sec-fetch-mode",
-	"x-forwarded-for", "x-forwarded-proto", "x-real-ip",
-}
-
-// plain is what there is to a plain GET.
-type plain struct{ target, key string }
-
-// readPlain reads a GET of which nothing is out of the ordinary: lines end as
-// they should, and every header is one that says nothing to us or is sure to be
-// sent once.
-func readPlain(text []byte) (ask plain, ok bool) {
-	head, ok := bytes.CutSuffix(text, []byte("\r\n\r\n"))
-	if !ok {
-		return ask, false
-	}
-	line, head, ok := bytes.Cut(head, []byte("\r\n"))
-	target, isGet := bytes.CutPrefix(line, []byte("GET "))
-	target, isHTTP := bytes.CutSuffix(target, []byte(" HTTP/1.1"))
-	if !ok || !isGet || !isHTTP || !visible(target, false) {
-		return ask, false
-	}
-	ask.target = string(target)
-	host := false
-	for more := true; more; {
-		line, head, more = bytes.Cut(head, []byte("\r\n"))
-		name, value, ok := bytes.Cut(line, []byte(":"))
-		value = bytes.Trim(value, " ")
-		if !ok || !visible(value, true) {
-			return ask, false
-		}
-		switch {
-		case named(name, "x-api-key") && ask.key == "" && visible(value, false):
-			ask.key = string(value)
-		case named(name, "host") && !host && isHost(value):
-			host = true
-		case named(name, "connection"):
-			if !bytes.EqualFold(value, []byte("keep-alive")) {
-				return ask, false
+// onlyKey is the key among headers of which no other says anything to us, as
+// long as the key is good: clients and proxies send them with everything.
+func onlyKey(headers [][2]string) (key string, ok bool) {
+	for _, h := range headers {
+		switch h[0] {
+		case "X-Api-Key":
+			if key != "" {
+				return "", false
 			}
-		case !slices.ContainsFunc(idleHeaders, func(as string) bool { return named(name, as) }):
-			return ask, false
+			key = h[1]
+		case "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Connection", "Sec-Fetch-Mode",
+			"X-Forwarded-For", "X-Forwarded-Proto", "X-Real-Ip":
+		default:
+			return "", false
 		}
 	}
-	return ask, host && ask.key != ""
-}
-
-func named(name []byte, as string) bool {
-	return len(name) == len(as) && bytes.EqualFold(name, []byte(as))
-}
-
-// visible tells whether a text is of characters that can be seen; spaces may
-// be among them.
-func visible(text []byte, spaces bool) bool {
-	for _, c := range text {
-		if c <= ' ' && (c != ' ' || !spaces) || c >= 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
-// isHost tells whether a text is a host's name or address, as most are.
-func isHost(text []byte) bool {
-	for _, c := range text {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune(".-:", rune(c)) {
-			return false
-		}
-	}
-	return len(text) > 0
+	return key, key != ""
 }

@@ -86,8 +86,7 @@ func (r router) route(method, escapedPath string) (found *endpoint, values map[s
 	return nil, nil, slices.Compact(allow)
 }
 
-func (p pattern) match(segments []string) (map[string]string, bool) {
-	values := map[string]string{}
+func (p pattern) match(segments []string) (values map[string]string, ok bool) {
 	for i, want := range p.segments {
 		if i >= len(segments) {
 			return nil, false
@@ -112,6 +111,9 @@ func (p pattern) match(segments []string) (map[string]string, bool) {
 			if _, ok := cms.ParseID(value); !ok {
 				return nil, false
 			}
+		}
+		if values == nil {
+			values = map[string]string{} // most patterns do not get this far
 		}
 		values[name] = value
 	}

@@ -39,9 +39,9 @@ func calmly(handle func(*request) (answer, error)) func(*request) (answer, error
 }
 
 // path is the address as the interface document writes it.
-func (e *endpoint) path() string {
-	return strings.NewReplacer("...}", "}", ":id}", "}").Replace(e.pattern)
-}
+func (e *endpoint) path() string { return withoutForms.Replace(e.pattern) }
+
+var withoutForms = strings.NewReplacer("...}", "}", ":id}", "}")
 
 const (
 	appsOnly   = false

@@ -25,7 +25,7 @@ const (
 	// maxWait is how long they do.
 	maxWait = time.Second
 	// idleEach is how many workers wait for work, for each processor.
-	idleEach = 8
+	idleEach = 16
 )
 
 var errBusy = &cms.Error{Code: cms.CodeUnavailable, Message: "The server is busy, try again after the time in Retry-After"}

@@ -3,6 +3,7 @@ package server
 import (
 	"io"
 	"net"
+	"net/http"
 	"sync/atomic"
 	"time"
 )
@@ -22,12 +23,15 @@ type door struct {
 	net.Listener
 	max     int64 // 0: any number
 	refusal func(keep bool) []byte
-	quick   func(dst, request []byte) ([]byte, bool) // nil: none
-	crowded func() bool                              // connections are not to be kept
-	idle    time.Duration                            // how long guests may be idle
+	quick   Quick         // nil: none
+	crowded func() bool   // connections are not to be kept
+	handler http.Handler  // answers what is asked for
+	idle    time.Duration // how long guests may be idle
+	write   time.Duration // and take to read an answer
 	queue   queue
 
 	open, refused atomic.Int64
+	working       atomic.Int64 // requests that net/http has not seen
 	refusing      chan struct{}
 }
 
@@ -53,7 +57,7 @@ func (d *door) Accept() (net.Conn, error) {
 
 // let makes a guest of a connection.
 func (d *door) let(conn net.Conn) *guest {
-	g := &guest{Conn: conn, door: d}
+	g := &guest{Conn: conn, door: d, from: conn.RemoteAddr().String()}
 	if tcp, ok := conn.(*net.TCPConn); ok && d.refusal != nil {
 		g.raw, _ = tcp.SyscallConn() // without it, all is left to net/http
 	}

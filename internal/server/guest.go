@@ -3,8 +3,10 @@ package server
 import (
 	"bytes"
 	"net"
+	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -16,6 +18,7 @@ import (
 type guest struct {
 	net.Conn
 	door *door
+	from string // its address
 	left sync.Once
 	raw  syscall.RawConn // nil: requests are not answered here
 
@@ -35,6 +38,8 @@ type guest struct {
 	refused int64
 	// renew is when the time that the connection may be idle has to begin anew.
 	renew time.Time
+	// moved tells that somebody has set another deadline.
+	moved atomic.Bool
 }
 
 // Close makes room for the next.
@@ -66,7 +71,7 @@ func (g *guest) Read(p []byte) (int, error) {
 			text = append([]byte{g.ahead}, text...)
 		}
 		length, plain := request(text)
-		if err == nil && plain && length == int64(n) && g.known && !g.hasAhead && !g.door.crowded() {
+		if err == nil && plain && length == int64(n) && g.known && !g.hasAhead {
 			done, err := g.serve(text)
 			if err != nil {
 				return 0, err
@@ -82,38 +87,60 @@ func (g *guest) Read(p []byte) (int, error) {
 	}
 }
 
-// serve answers a request in the place of net/http, if it is to be refused or
-// its answer is at hand, which costs no more.
+// serve answers a plain request in the place of net/http, unless there is
+// something about it that only net/http knows.
 func (g *guest) serve(request []byte) (done bool, err error) {
-	if g.door.quick != nil {
-		scratch, _ := answers.Get().(*[]byte)
-		defer answers.Put(scratch)
-		if *scratch, done = g.door.quick((*scratch)[:0], request); done {
-			return true, g.send(*scratch)
-		}
-	}
-	if !g.door.queue.refuses(g.raw, g.refused) {
+	g.door.working.Add(1) // before the look whether the server stops, which waits for those at work
+	defer g.door.working.Add(-1)
+	if g.door.crowded() {
 		return false, nil
 	}
-	err = g.send(g.door.refusal(true))
-	g.refused = sinceBegan()
-	return true, err
+	scratch, _ := scratches.Get().(*scratch)
+	defer scratches.Put(scratch)
+	ask, plain := readPlain(string(request), scratch.headers)
+	scratch.headers = ask.headers
+	if plain && ask.method == http.MethodGet && g.door.quick != nil {
+		if scratch.answer, done = g.door.quick(scratch.answer[:0], ask.target, ask.headers); done {
+			return true, g.send(scratch.answer)
+		}
+	}
+	if g.door.queue.refuses(g.raw, g.refused) {
+		err = g.send(g.door.refusal(true))
+		g.refused = sinceBegan()
+		return true, err
+	}
+	if !plain {
+		return false, nil
+	}
+	return g.work(ask)
 }
 
-// answers is where quick answers are written before they are sent.
-var answers = sync.Pool{New: func() any { return new([]byte) }}
+// scratch is where requests are read to, and quick answers written.
+type scratch struct {
+	headers [][2]string
+	answer  []byte
+}
 
-// send sends an answer. net/http takes the connection for idle meanwhile: the
-// time that it gives it begins anew.
+var scratches = sync.Pool{New: func() any { return &scratch{} }}
+
+// send sends an answer.
 func (g *guest) send(answer []byte) error {
-	if now := time.Now(); now.After(g.renew) {
-		if err := g.SetDeadline(now.Add(g.door.idle)); err != nil {
-			return err
-		}
-		g.renew = now.Add(g.door.idle / 2)
+	if err := g.stay(); err != nil {
+		return err
 	}
 	_, err := g.Conn.Write(answer)
 	return err
+}
+
+// stay renews the time that net/http gives the connection, which it takes for
+// idle meanwhile.
+func (g *guest) stay() error {
+	now := time.Now()
+	if moved := g.moved.Swap(false); !moved && now.Before(g.renew) {
+		return nil
+	}
+	g.renew = now.Add(g.door.idle / 2)
+	return g.SetDeadline(now.Add(g.door.idle))
 }
 
 // CloseWrite lets net/http say that it has said everything, and go on reading

@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -168,7 +167,7 @@ func TestCrowdedServerLeavesRefusalsToTheHandler(t *testing.T) {
 	t.Parallel()
 	r := runWith(t, echo, func(s *server.Server) {
 		refusing(s)
-		s.Quick = func(dst, _ []byte) ([]byte, bool) { return append(dst, quickly...), true }
+		s.Quick = func(dst []byte, _ string, _ [][2]string) ([]byte, bool) { return append(dst, quickly...), true }
 		s.MaxConnections = 1
 	})
 	conn := r.dial(t)
@@ -189,8 +188,8 @@ func TestEveryRequestHasOneAnswer(t *testing.T) {
 	var quick atomic.Int64
 	r := runWith(t, echo, func(s *server.Server) {
 		refusing(s)
-		s.Quick = func(dst, request []byte) ([]byte, bool) {
-			if !bytes.HasPrefix(request, []byte("GET /v6/")) {
+		s.Quick = func(dst []byte, target string, _ [][2]string) ([]byte, bool) {
+			if !strings.HasPrefix(target, "/v6/") {
 				return append(dst, "nothing of this is sent"...), false
 			}
 			quick.Add(1)
@@ -224,8 +223,8 @@ func TestPlainRequestsAreAnsweredQuickly(t *testing.T) {
 	const get = "GET /v6/pages HTTP/1.1\r\nHost: x\r\n\r\n"
 	r := runWith(t, echo, func(s *server.Server) {
 		refusing(s)
-		s.Quick = func(dst, request []byte) ([]byte, bool) {
-			if string(request) != get {
+		s.Quick = func(dst []byte, target string, _ [][2]string) ([]byte, bool) {
+			if target != "/v6/pages" {
 				return dst, false
 			}
 			return append(dst, quickly...), true
@@ -276,7 +275,9 @@ func TestARequestThatComesEarlyIsNotTheLastQuickOne(t *testing.T) {
 		echo(w, r)
 	}, func(s *server.Server) {
 		refusing(s)
-		s.Quick = func(dst, request []byte) ([]byte, bool) { return append(dst, quickly...), string(request) == get }
+		s.Quick = func(dst []byte, target string, _ [][2]string) ([]byte, bool) {
+			return append(dst, quickly...), target == "/v6/pages"
+		}
 	})
 	conn := r.dial(t)
 	in := bufio.NewReader(conn)

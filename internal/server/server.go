@@ -61,6 +61,10 @@ type Job struct {
 	AtStop bool
 }
 
+// Quick appends the whole answer to a GET, given as what it asks for and its
+// headers but the host, if the answer is at hand. Otherwise nothing has happened.
+type Quick func(dst []byte, target string, headers [][2]string) (answer []byte, done bool)
+
 // Server is a handler on a port. Its exported fields are set before it runs.
 type Server struct {
 	Deadlines Deadlines
@@ -71,9 +75,9 @@ type Server struct {
 	// Refusal makes the answer, head and body, to a connection that is one too
 	// many, or to a request that is, whose connection is kept; nil: none.
 	Refusal func(keep bool) []byte
-	// Quick appends the answer to a plain request, given as its text, if it is
-	// at hand; nil: none is. It is used where there is a Refusal.
-	Quick func(dst, request []byte) ([]byte, bool)
+	// Quick answers what is at hand; nil: nothing is. It is used where there is a
+	// Refusal.
+	Quick Quick
 
 	log      *slog.Logger
 	drain    time.Duration
@@ -153,8 +157,8 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Ha
 
 func (s *Server) serve(srv *http.Server, listener net.Listener) error {
 	s.door.Listener, s.door.max, s.door.refusal = listener, int64(s.MaxConnections), s.Refusal
-	s.door.quick = s.Quick
-	s.door.crowded, s.door.idle = s.Crowded, s.Deadlines.Idle
+	s.door.quick, s.door.handler = s.Quick, srv.Handler
+	s.door.crowded, s.door.idle, s.door.write = s.Crowded, s.Deadlines.Idle, s.Deadlines.Write
 	s.door.refusing = make(chan struct{}, maxRefusing)
 	if s.TLS == nil {
 		return srv.Serve(&s.door)
@@ -168,6 +172,9 @@ func (s *Server) stop(srv *http.Server) error {
 	time.Sleep(s.drain)
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
+	for s.door.working.Load() > 0 && ctx.Err() == nil {
+		time.Sleep(time.Millisecond) // net/http takes their connections for idle, and would close them
+	}
 	if err := srv.Shutdown(ctx); err != nil {
 		s.log.Warn("some requests did not finish in time", "error", err.Error())
 		return srv.Close()

@@ -12,10 +12,13 @@ import (
 var reportText string
 
 var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
-	"count":     count,
-	"rounds":    func(r results[figure]) string { return sized(len(r), "rounds") },
-	"metrics":   func() []growthMetric { return growthMetrics },
-	"gigabytes": func(bytes int64) string { return fmt.Sprintf("%.0f GB", float64(bytes)/1e9) },
+	"count":      count,
+	"maxForeign": func() float64 { return maxForeign },
+	"maxStolen":  func() float64 { return maxStolen },
+	"percent":    func(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) },
+	"rounds":     func(r results[figure]) string { return sized(len(r), "rounds") },
+	"metrics":    func() []growthMetric { return growthMetrics },
+	"gigabytes":  func(bytes int64) string { return fmt.Sprintf("%.0f GB", float64(bytes)/1e9) },
 }).Parse(reportText))
 
 // markdown is the report for people.

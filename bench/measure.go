@@ -105,9 +105,7 @@ func (b *bench) try(ctx context.Context, s subject) (f figure, during span, err 
 // undisturbed measures something, and once more when the machine did something
 // else meanwhile than the given processes asked for.
 func (b *bench) undisturbed(ctx context.Context, what string, processes []int, measure func() (span, error)) error {
-	var share float64
-	var busiest process
-	for range maxTries {
+	for end := time.Now().Add(quietWithin); ; {
 		if !b.force {
 			if err := waitForQuiet(ctx); err != nil {
 				return err
@@ -117,13 +115,15 @@ func (b *bench) undisturbed(ctx context.Context, what string, processes []int, m
 		if err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
-		share, busiest = during.foreign(processes)
-		if share < maxForeign || b.force {
+		disturbance := during.disturbance(processes)
+		if disturbance == nil || b.force {
 			return nil
 		}
-		b.status("%s: disturbed by %s, once more", what, busiest.name)
+		if time.Now().After(end) {
+			return fmt.Errorf("%s: %w", what, disturbance)
+		}
+		b.status("%s: once more, since %v", what, disturbance)
 	}
-	return fmt.Errorf("%s, %d times: %w", what, maxTries, disturbed(share, busiest))
 }
 
 // isSelf tells whether processes are this one: whoever works in it has the

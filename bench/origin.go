@@ -30,6 +30,7 @@ type machine struct {
 	Memory     int64  `json:"memory"` // in bytes
 	Go         string `json:"go"`     // that Galley was built with
 	Postgres   string `json:"postgres"`
+	PostgresBy string `json:"postgresBy,omitempty"` // how it is reached; "" by a Unix socket
 	PocketBase string `json:"pocketbase"`
 }
 
@@ -75,6 +76,7 @@ func (b *bench) newMachine(ctx context.Context) (m machine, err error) {
 		if m.Postgres, err = b.postgres.version(ctx); err != nil {
 			return m, err
 		}
+		m.PostgresBy = "TCP"
 	}
 	m.PocketBase, err = versionIn(b.pocketbase, "github.com/pocketbase/pocketbase")
 	return m, err

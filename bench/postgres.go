@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -15,10 +16,11 @@ import (
 )
 
 // postgres is a PostgreSQL of our own, in a folder of its own. Unlike that of
-// the tests, it writes to the disk what it has answered.
+// the tests, it writes to the disk what it has answered, and it is reached as
+// one on another machine is.
 type postgres struct {
-	folder string
-	server *server
+	address string
+	server  *server
 }
 
 func startPostgres(ctx context.Context, folder string) (*postgres, error) {
@@ -33,6 +35,14 @@ func startPostgres(ctx context.Context, folder string) (*postgres, error) {
 	if err != nil {
 		return nil, err
 	}
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
 	data := filepath.Join(folder, "data")
 	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "--auth=trust", "-E", "UTF8", "--locale=C.UTF-8")
 	initdb.SysProcAttr = &syscall.SysProcAttr{Credential: owner}
@@ -41,11 +51,11 @@ func startPostgres(ctx context.Context, folder string) (*postgres, error) {
 		return nil, fmt.Errorf("initdb failed: %w\n%s", err, out)
 	}
 	// A quarter of a small server's memory goes to the cache, as its manual says.
-	command := program(filepath.Join(bin, "postgres"), "-D", data, "-k", folder,
-		"-c", "listen_addresses=", "-c", "shared_buffers=1GB", "-c", "max_wal_size=4GB", "-c", "max_connections=200", "-c", "log_min_messages=fatal")
+	command := program(filepath.Join(bin, "postgres"), "-D", data, "-k", folder, "-p", port,
+		"-c", "listen_addresses="+host, "-c", "shared_buffers=1GB", "-c", "max_wal_size=4GB", "-c", "max_connections=200", "-c", "log_min_messages=fatal")
 	command.Dir = folder
 	command.SysProcAttr = &syscall.SysProcAttr{Credential: owner}
-	p := &postgres{folder: folder}
+	p := &postgres{address: address}
 	if p.server, err = launch(command, nil); err != nil {
 		return nil, err
 	}
@@ -55,7 +65,7 @@ func startPostgres(ctx context.Context, folder string) (*postgres, error) {
 func (p *postgres) stop() error { return p.server.stop(syscall.SIGINT) }
 
 func (p *postgres) url(database string) string {
-	return fmt.Sprintf("postgres://postgres@/%s?host=%s", database, p.folder)
+	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", p.address, database)
 }
 
 // exec runs statements in a database, each by itself.

@@ -104,26 +104,31 @@ func residentOf(pid int) (int64, error) {
 	return 0, fmt.Errorf("process %d has no VmRSS", pid)
 }
 
-// busy is the CPU time that all processes have used, and that other machines
-// have taken from this one. Interrupts are left out: our own traffic causes
+// busy is the CPU time that all processes have used, and that which other
+// machines have had instead. Interrupts are left out: our own traffic causes
 // most of them, and nobody is charged for them.
-func busy() (time.Duration, error) {
+func busy() (used, stolen time.Duration, err error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
+	return parseBusy(line)
+}
+
+func parseBusy(line string) (used, stolen time.Duration, err error) {
 	fields := strings.Fields(line)
 	if len(fields) < 9 {
-		return 0, fmt.Errorf("can't read /proc/stat: %q", line)
+		return 0, 0, fmt.Errorf("can't read /proc/stat: %q", line)
 	}
-	var sum time.Duration
-	for _, i := range []int{1, 2, 3, 8} { // user, nice, system, steal
+	var spent [9]time.Duration
+	for i := 1; i < len(spent); i++ {
 		ticks, err := strconv.ParseInt(fields[i], 10, 64)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
-		sum += time.Duration(ticks) * tick
+		spent[i] = time.Duration(ticks) * tick
 	}
-	return sum, nil
+	const user, nice, system, steal = 1, 2, 3, 8
+	return spent[user] + spent[nice] + spent[system], spent[steal], nil
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"os/exec"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 )
@@ -61,6 +63,26 @@ func TestSpanCharges(t *testing.T) {
 	share, busiest := s.foreign(nil)
 	if share <= alone || busiest.cpu == 0 {
 		t.Errorf("%.2f of the machine went elsewhere with the worker and %.2f without, most to %+v", share, alone, busiest)
+	}
+}
+
+func TestStolenTimeIsApart(t *testing.T) {
+	used, stolen, err := parseBusy("cpu  100 20 3 4000 50 6 7 80 0 0")
+	if err != nil || used != 123*tick || stolen != 80*tick {
+		t.Errorf("%v were used and %v stolen, %v", used, stolen, err)
+	}
+	if _, _, err := parseBusy("cpu  100 20 3"); err == nil {
+		t.Error("half a line is read")
+	}
+	second := func(stolen time.Duration) error {
+		s := span{from: moment{at: time.Unix(1, 0)}, to: moment{at: time.Unix(2, 0), stolen: stolen * time.Duration(runtime.NumCPU())}}
+		return s.disturbance(nil)
+	}
+	if err := second(time.Second / 5); err != nil {
+		t.Errorf("a fifth was stolen: %v", err)
+	}
+	if err := second(time.Second / 2); err == nil || !strings.Contains(err.Error(), "50 %") {
+		t.Errorf("half was stolen: %v", err)
 	}
 }
 

@@ -13,22 +13,23 @@ import (
 // so such a run is refused.
 const (
 	maxForeign  = 0.15 // share of all cores
+	maxStolen   = 0.25 // likewise
 	quietWindow = time.Second
 	quietWithin = 5 * time.Minute // a run of half an hour is worth that
-	maxTries    = 3
 )
 
-// moment is what all processes had used at some time.
+// moment is what all processes had used at some time, and what a hypervisor had
+// given to other machines while something was to be done here.
 type moment struct {
-	at    time.Time
-	busy  time.Duration
-	table map[int]process
+	at           time.Time
+	busy, stolen time.Duration
+	table        map[int]process
 }
 
 func takeMoment() (moment, error) {
 	m := moment{at: time.Now()}
 	var err error
-	if m.busy, err = busy(); err != nil {
+	if m.busy, m.stolen, err = busy(); err != nil {
 		return m, err
 	}
 	m.table, err = processes()
@@ -77,12 +78,19 @@ func (s span) foreign(measured []int) (share float64, busiest process) {
 			busiest = process{pid: pid, name: p.name, cpu: spent}
 		}
 	}
-	all := s.length() * time.Duration(runtime.NumCPU())
-	return max(0, float64(used)/float64(all)), busiest
+	return max(0, s.share(used)), busiest
+}
+
+// stolen is the share of all cores that other machines had. It lowers rates, and
+// hardly what a request costs; all contestants are measured by turns.
+func (s span) stolen() float64 { return s.share(s.to.stolen - s.from.stolen) }
+
+func (s span) share(used time.Duration) float64 {
+	return float64(used) / float64(s.length()*time.Duration(runtime.NumCPU()))
 }
 
 // waitForQuiet waits until nothing runs on this machine, and no contestant has
-// work left over.
+// work left over. What is stolen then says nothing: nobody wanted it.
 func waitForQuiet(ctx context.Context) error {
 	deadline := time.Now().Add(quietWithin)
 	for {
@@ -108,6 +116,18 @@ func pause(ctx context.Context, length time.Duration) error {
 	case <-time.After(length):
 		return nil
 	}
+}
+
+// disturbance tells what is wrong with figures from a time, if anything is.
+func (s span) disturbance(measured []int) error {
+	if share, busiest := s.foreign(measured); share >= maxForeign {
+		return disturbed(share, busiest)
+	}
+	if share := s.stolen(); share >= maxStolen {
+		return fmt.Errorf("other machines on this one's hardware had %.0f %% of its CPU; "+
+			"try again later, or pass --force to measure anyway and keep nothing", 100*share)
+	}
+	return nil
 }
 
 func disturbed(share float64, by process) error {

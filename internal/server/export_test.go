@@ -2,6 +2,7 @@ package server
 
 import (
 	"math"
+	"net/http"
 	"time"
 )
 
@@ -14,6 +15,20 @@ const MaxRefusing = maxRefusing
 // RequestLength tells how long a request is, and whether it may be refused
 // before it is parsed.
 var RequestLength = request
+
+// ReadPlain makes a request of its text, if it is one that is read without
+// net/http.
+func ReadPlain(text string) (*http.Request, bool) {
+	if length, ok := request([]byte(text)); !ok || length != int64(len(text)) {
+		return nil, false
+	}
+	p, ok := readPlain(text, nil)
+	if !ok {
+		return nil, false
+	}
+	r, err := p.request("")
+	return r, err == nil
+}
 
 // Overload makes the server refuse what it can, or end that, whatever it sees.
 func (s *Server) Overload(on bool) {

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -83,6 +84,43 @@ func TestPlainRequestsAreReadAsNetHTTPReadsThem(t *testing.T) {
 			t.Errorf("%q is read as\n%s\nand then as\n%s", c.text, described[0], described[1])
 		}
 	}
+}
+
+// FuzzPlainRequests holds what is read here against what net/http reads.
+func FuzzPlainRequests(f *testing.F) {
+	for _, seed := range []string{
+		"GET /v6/pages HTTP/1.1\r\nHost: x\r\n\r\n",
+		"GET /v6/pages/%2Fa?siteId=1&x=%zz#f HTTP/1.1\r\nHost: 127.0.0.1:80\r\nx-api-key: sk_1\r\nAccept: a\r\nACCEPT: b\r\n\r\n",
+		"POST /v6/pages HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Type: application/json\r\n\r\n{}",
+		"POST /v2/sites HTTP/1.1\r\nHost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+		"PATCH /v6/a//b?? HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\nContent-Length: 3\r\nTrailer: a\r\n\r\nabc",
+		"DELETE /v6/pages/1 HTTP/1.1\r\nHost:x\r\nEmpty:\r\n Folded: a\r\nContent-Length: 0\r\n\r\n",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, ok := server.ReadPlain(text)
+		if !ok {
+			return
+		}
+		in := bufio.NewReader(strings.NewReader(text))
+		want, err := http.ReadRequest(in)
+		if err != nil {
+			t.Fatalf("%q is read, and net/http says %v", text, err)
+		}
+		gotBody, err1 := io.ReadAll(got.Body)
+		wantBody, err2 := io.ReadAll(want.Body)
+		rest, err3 := io.ReadAll(in)
+		if err := errors.Join(err1, err2, err3); err != nil || string(gotBody) != string(wantBody) || len(rest) > 0 {
+			t.Errorf("%q has the body %q, for net/http %q, %v, and then %q", text, gotBody, wantBody, err, rest)
+		}
+		for _, r := range []*http.Request{got, want} {
+			r.Body = nil
+		}
+		if g, w := fmt.Sprintf("%+v %#v", *got, got.URL), fmt.Sprintf("%+v %#v", *want, want.URL); g != w {
+			t.Errorf("%q is read as\n%s\nand by net/http as\n%s", text, g, w)
+		}
+	})
 }
 
 // What net/http refuses is refused, whatever came before.

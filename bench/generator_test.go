@@ -78,3 +78,38 @@ func TestGeneratorRefusesOtherAnswers(t *testing.T) {
 		g.close()
 	}
 }
+
+// A server that turns a request away is measured once more, one that answers
+// something else is not.
+func TestRefusedRequestsAreMeasuredAgain(t *testing.T) {
+	var refusals atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if refusals.Add(-1) >= 0 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(server.Close)
+	b := &bench{force: true}
+	measure := func(status int) (tries int, err error) {
+		err = b.undisturbed(t.Context(), "reads", nil, func() (s span, err error) {
+			tries++
+			g, err := newGenerator(strings.TrimPrefix(server.URL, "http://"), 1, status, asking(""))
+			if err != nil {
+				return s, err
+			}
+			defer g.close()
+			return spanOf(func() error {
+				_, err := g.run(t.Context(), 10*time.Millisecond)
+				return err
+			})
+		})
+		return tries, err
+	}
+	refusals.Store(2)
+	if tries, err := measure(http.StatusOK); tries != 3 || err != nil {
+		t.Errorf("after two refusals: %d tries, %v", tries, err)
+	}
+	if tries, err := measure(http.StatusCreated); tries != 1 || err == nil {
+		t.Errorf("another answer: %d tries, %v", tries, err)
+	}
+}

@@ -112,17 +112,17 @@ func (b *bench) undisturbed(ctx context.Context, what string, processes []int, m
 			}
 		}
 		during, err := measure()
-		if err != nil {
+		if err == nil {
+			if err = during.disturbance(processes); err == nil || b.force {
+				return nil
+			}
+		} else if !errors.Is(err, errRefused) {
 			return fmt.Errorf("%s: %w", what, err)
 		}
-		disturbance := during.disturbance(processes)
-		if disturbance == nil || b.force {
-			return nil
-		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%s: %w", what, disturbance)
+			return fmt.Errorf("%s: %w", what, err)
 		}
-		b.status("%s: once more, since %v", what, disturbance)
+		b.status("%s: once more, since %v", what, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -15,8 +16,12 @@ const (
 	maxForeign  = 0.15 // share of all cores
 	maxStolen   = 0.25 // likewise
 	quietWindow = time.Second
-	quietWithin = 5 * time.Minute // a run of half an hour is worth that
+	quietWithin = 15 * time.Minute // a run of half an hour is worth that
 )
+
+// errRefused says that a server has turned a request away, which none does for
+// as few as ask here unless its machine stands still.
+var errRefused = errors.New("the server was too busy")
 
 // moment is what all processes had used at some time, and what a hypervisor had
 // given to other machines while something was to be done here.

@@ -13,6 +13,7 @@ import (
 
 // big is what big work on one site found, while others read its live pages.
 type big struct {
+	Origin  origin             `json:"origin"`
 	Pages   int                `json:"pages"`   // of the site
 	Changes int                `json:"changes"` // that a publish puts live
 	Rounds  results[bigFigure] `json:"rounds"`  // by the work's name
@@ -69,8 +70,11 @@ const (
 )
 
 // measureBig measures big work on every engine.
-func (b *bench) measureBig(ctx context.Context, size, changes int) (*big, error) {
-	found := &big{Pages: size, Changes: changes}
+func (b *bench) measureBig(ctx context.Context, o origin) (*big, error) {
+	found := &big{Origin: o, Pages: 100_000, Changes: 10_000}
+	if b.quick {
+		found.Pages, found.Changes = 10_000, 1_000
+	}
 	for _, e := range b.engines() {
 		if err := b.measureBigOn(ctx, e, found); err != nil {
 			return nil, fmt.Errorf("%s: %w", e.label(), err)

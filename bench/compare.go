@@ -10,41 +10,29 @@ import (
 	"time"
 )
 
-// compare measures everybody, and then big work on Galley alone.
-func (b *bench) compare(ctx context.Context) (c *comparison, err error) {
+// compare measures everybody.
+func (b *bench) compare(ctx context.Context, o origin) (c *comparison, err error) {
 	data := dataset{sites: 100, pages: 1000, locales: []string{locale}}
-	bigPages, bigChanges := 100_000, 10_000
 	if b.quick {
 		data.sites = 10
-		bigPages, bigChanges = 10_000, 1_000
 	}
-	c = &comparison{Sites: data.sites, Pages: data.pages, Memory: map[string]memory{}}
-	if !b.bigOnly {
-		if err := b.compareOperations(ctx, data, c); err != nil {
-			return nil, err
-		}
-	}
-	c.Big, err = b.measureBig(ctx, bigPages, bigChanges)
-	return c, err
-}
-
-func (b *bench) compareOperations(ctx context.Context, data dataset, c *comparison) (err error) {
+	c = &comparison{Origin: o, Sites: data.sites, Pages: data.pages, Memory: map[string]memory{}}
 	if err := b.enter(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, b.leave()) }()
 	if err := b.prepare(ctx, data); err != nil {
-		return err
+		return nil, err
 	}
 	idle, err := b.memories()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// Writes come after all rounds of reads: each round reads the same pages.
 	for _, reads := range []bool{true, false} {
 		for round := range b.rounds {
 			if err := b.compareOnce(ctx, round, reads, c); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
@@ -53,7 +41,7 @@ func (b *bench) compareOperations(ctx context.Context, data dataset, c *comparis
 		c.Memory[who] = memory{idle[who], loaded[who]}
 		b.line("%s: %s when idle, %s after the load", who, bytesText(idle[who]), bytesText(loaded[who]))
 	}
-	return err
+	return c, err
 }
 
 func (b *bench) compareOnce(ctx context.Context, round int, reads bool, c *comparison) error {

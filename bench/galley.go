@@ -184,7 +184,7 @@ func (g *galley) call(ctx context.Context, method, target string, body, into any
 	answer, err := io.ReadAll(resp.Body)
 	err = errors.Join(err, resp.Body.Close())
 	if err != nil || resp.StatusCode >= 300 {
-		return errors.Join(err, fmt.Errorf("%s %s: status %d: %.500s", method, target, resp.StatusCode, answer))
+		return errors.Join(err, refusedBy(resp.StatusCode, fmt.Errorf("%s %s: status %d: %.500s", method, target, resp.StatusCode, answer)))
 	}
 	if into == nil {
 		return nil

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -239,11 +238,7 @@ func (g *generator) receive(c *connection, events uint32) (done bool, err error)
 		return false, err
 	}
 	if a.status != g.status || !bytes.Contains(a.body, c.want) {
-		err := fmt.Errorf("expected status %d and %q, got status %d: %.500s", g.status, c.want, a.status, a.body)
-		if a.status == http.StatusServiceUnavailable {
-			err = errors.Join(errRefused, err)
-		}
-		return false, err
+		return false, refusedBy(a.status, fmt.Errorf("expected status %d and %q, got status %d: %.500s", g.status, c.want, a.status, a.body))
 	}
 	return true, nil
 }

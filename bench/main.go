@@ -43,7 +43,7 @@ func main() {
 	b := &bench{lengths: lengths{time.Second, 4 * time.Second}}
 	flag.BoolVar(&b.quick, "quick", false, "measure a few operations on SQLite alone, once, and keep nothing")
 	flag.BoolVar(&b.growth, "growth", false, "measure how costs grow with pages and locales, and nothing else")
-	flag.BoolVar(&b.bigOnly, "big", false, "measure big work and nothing else, and keep nothing")
+	flag.BoolVar(&b.bigOnly, "big", false, "measure big work and nothing else")
 	flag.IntVar(&b.maxPages, "growth-max", maxGrownPages, fmt.Sprintf("the most pages to grow to, at least %d", basePages))
 	flag.BoolVar(&b.profiles, "profile", false, "also tell where Galley's time goes")
 	flag.BoolVar(&b.force, "force", false, "measure on a busy machine too, and keep nothing")
@@ -77,7 +77,7 @@ func (b *bench) runIn(ctx context.Context, parent string) (err error) {
 	if b.maxPages < basePages {
 		return fmt.Errorf("--growth-max must be at least %d, which everything is compared with", basePages)
 	}
-	if b.report, err = reportFolder(b.report, b.force || b.quick || b.bigOnly); err != nil {
+	if b.report, err = reportFolder(b.report, b.force || b.quick); err != nil {
 		return err
 	}
 	if info, err := os.Stdout.Stat(); err == nil {
@@ -123,26 +123,37 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	found := &report{}
 	if b.growth {
-		if found.Growth, err = b.measureGrowth(ctx, b.maxPages); err != nil {
+		grown, err := b.measureGrowth(ctx, b.maxPages)
+		if err != nil {
 			return err
 		}
-		found.Growth.Origin = o
-	} else {
-		if found.Comparison, err = b.compare(ctx); err != nil {
-			return err
-		}
-		found.Comparison.Origin = o
+		grown.Origin = o
+		return b.keep(&report{Growth: grown})
 	}
+	if !b.bigOnly {
+		compared, err := b.compare(ctx, o)
+		if err != nil {
+			return err
+		}
+		// Whatever becomes of the rest, this was half an hour.
+		if err := b.keep(&report{Comparison: compared}); err != nil {
+			return err
+		}
+	}
+	done, err := b.measureBig(ctx, o)
+	if err != nil {
+		return err
+	}
+	return b.keep(&report{Big: done})
+}
+
+// keep tells what was found, and writes the report with what earlier runs have
+// found.
+func (b *bench) keep(found *report) error {
 	for _, s := range summarize(found.verdicts()) {
 		b.line("%s", s)
 	}
-	return b.keep(found)
-}
-
-// keep writes the report, with what earlier runs have found.
-func (b *bench) keep(found *report) error {
 	if b.report == "" {
 		return nil
 	}
@@ -152,6 +163,9 @@ func (b *bench) keep(found *report) error {
 	}
 	if found.Comparison != nil {
 		all.Comparison = found.Comparison
+	}
+	if found.Big != nil {
+		all.Big = found.Big
 	}
 	if found.Growth != nil {
 		all.Growth = found.Growth

@@ -30,7 +30,8 @@ func (r *report) markdown() (string, error) {
 
 // Rough tells whether something in the report is not worth keeping.
 func (r *report) Rough() bool {
-	return r.Comparison != nil && r.Comparison.Origin.Rough || r.Growth != nil && r.Growth.Origin.Rough
+	return r.Comparison != nil && r.Comparison.Origin.Rough || r.Big != nil && r.Big.Origin.Rough ||
+		r.Growth != nil && r.Growth.Origin.Rough
 }
 
 // Targets is a table of what became of them.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"runtime"
 	"slices"
@@ -22,6 +23,14 @@ const (
 // errRefused says that a server has turned a request away, which none does for
 // as few as ask here unless its machine stands still.
 var errRefused = errors.New("the server was too busy")
+
+// refusedBy marks what a status says about an error.
+func refusedBy(status int, err error) error {
+	if status == http.StatusServiceUnavailable {
+		return errors.Join(errRefused, err)
+	}
+	return err
+}
 
 // moment is what all processes had used at some time, and what a hypervisor had
 // given to other machines while something was to be done here.

@@ -13,6 +13,7 @@ import (
 // this run did not measure.
 type report struct {
 	Comparison *comparison `json:"comparison,omitempty"`
+	Big        *big        `json:"big,omitempty"`
 	Growth     *growth     `json:"growth,omitempty"`
 }
 
@@ -23,7 +24,6 @@ type comparison struct {
 	Pages  int               `json:"pages"` // of each site
 	Rounds results[figure]   `json:"rounds"`
 	Memory map[string]memory `json:"memory"`
-	Big    *big              `json:"big"`
 }
 
 func (c *comparison) verdicts() (all []verdict) {
@@ -40,8 +40,7 @@ func (c *comparison) verdicts() (all []verdict) {
 			}
 		}
 	}
-	all = append(all, judgeMemory(c.Memory)...)
-	return append(all, c.Big.verdicts()...)
+	return append(all, judgeMemory(c.Memory)...)
 }
 
 func (f figure) rate() float64 { return f.Rate }
@@ -50,6 +49,9 @@ func (f figure) cpu() float64  { return float64(f.CPU) }
 func (r *report) verdicts() (all []verdict) {
 	if r.Comparison != nil {
 		all = r.Comparison.verdicts()
+	}
+	if r.Big != nil {
+		all = append(all, r.Big.verdicts()...)
 	}
 	if r.Growth != nil {
 		all = append(all, r.Growth.verdicts()...)

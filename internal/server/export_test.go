@@ -26,8 +26,7 @@ func ReadPlain(text string) (*http.Request, bool) {
 	if !ok {
 		return nil, false
 	}
-	r, err := p.request("")
-	return r, err == nil
+	return p.request("")
 }
 
 // Overload makes the server refuse what it can, or end that, whatever it sees.

@@ -58,11 +58,11 @@ func readPlain(text string, headers [][2]string) (p plain, ok bool) {
 	return p, p.host != ""
 }
 
-// request is the request as a handler knows it.
-func (p plain) request(from string) (*http.Request, error) {
+// request is the request as a handler knows it, if its target can be read.
+func (p plain) request(from string) (*http.Request, bool) {
 	address, err := url.ParseRequestURI(p.target)
 	if err != nil {
-		return nil, err
+		return nil, false
 	}
 	r := &http.Request{
 		Method: p.method, URL: address, RequestURI: p.target, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -75,7 +75,7 @@ func (p plain) request(from string) (*http.Request, error) {
 	for _, h := range p.headers {
 		r.Header[h[0]] = append(r.Header[h[0]], h[1])
 	}
-	return r, nil
+	return r, true
 }
 
 // isWord tells whether a text is of letters, digits and hyphens.
@@ -116,9 +116,9 @@ func visible(text string, spaces bool) bool {
 // work has the handler answer a plain request, and tells whether it did. An
 // error ends the connection.
 func (g *guest) work(p plain) (done bool, err error) {
-	r, err := p.request(g.from)
-	if err != nil {
-		return false, nil // net/http has an answer to that
+	r, ok := p.request(g.from)
+	if !ok {
+		return false, nil
 	}
 	w, _ := replies.Get().(*reply)
 	w.guest = g
@@ -178,7 +178,10 @@ func (w *reply) Write(part []byte) (int, error) {
 	if err := w.SetWriteDeadline(time.Now().Add(w.guest.door.write)); err != nil {
 		return 0, err
 	}
-	return len(part), w.send(part)
+	if err := w.send(part); err != nil {
+		return 0, err
+	}
+	return len(part), nil
 }
 
 // end sends what is left.

@@ -15,7 +15,7 @@ var backupRun = run{
 		"the writes' p99 during backups is at most 3 times the usual",
 	short: "2 backups under 8 writers, of SQLite and of PostgreSQL, each restored into an empty store of the other engine: " +
 		"all that was acknowledged before the backup's start is there with its content, and all is of one moment",
-	limit: 15 * time.Minute, shortLimit: 90 * time.Second,
+	limit: 15 * time.Minute, shortLimit: 4 * time.Minute,
 	do: backUp,
 }
 

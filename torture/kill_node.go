@@ -13,7 +13,7 @@ var killNodeRun = run{
 		"none half done or doubled, each with its audit entry; the other nodes answer as expected, or 503",
 	short: "3 kills -9 of one of 3 nodes on PostgreSQL, under 16 writers with at least 100 acknowledged writes: none lost, " +
 		"none half done or doubled, each with its audit entry; the other nodes answer as expected, or 503",
-	limit: 10 * time.Minute, shortLimit: 90 * time.Second,
+	limit: 10 * time.Minute, shortLimit: 4 * time.Minute,
 	do: killNode,
 }
 

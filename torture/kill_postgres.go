@@ -10,7 +10,7 @@ var killPostgresRun = run{
 	short: "PostgreSQL killed with -9 3 times under 3 nodes and 16 writers with at least 100 acknowledged writes: none lost, " +
 		"none half done or doubled, each with its audit entry; only 503 meanwhile, and no broken connection; " +
 		"every node writes and reads within 5 s after PostgreSQL accepts connections; no node is started again",
-	limit: 10 * time.Minute, shortLimit: 90 * time.Second,
+	limit: 10 * time.Minute, shortLimit: 4 * time.Minute,
 	do: killPostgres,
 }
 

@@ -8,7 +8,7 @@ var killSQLiteRun = run{
 		"each with its audit entry, ready again within 1 s",
 	short: "5 kills -9 under 16 writers, at least 1,000 acknowledged writes: none lost, none half done or doubled, " +
 		"each with its audit entry, ready again within 3 s",
-	limit: 20 * time.Minute, shortLimit: 90 * time.Second,
+	limit: 20 * time.Minute, shortLimit: 4 * time.Minute,
 	do: killSQLite,
 }
 

@@ -15,7 +15,7 @@ var levelRun = run{
 	target: "30 minutes at half of the capacity: goroutines, file descriptors, heap and resident memory level " +
 		"(median of the last quarter against that of the second), no request fails",
 	short: "20 s at half of the capacity: no request fails (levels are told, not judged: it takes longer to see them)",
-	limit: 40 * time.Minute, shortLimit: time.Minute,
+	limit: 40 * time.Minute, shortLimit: 3 * time.Minute,
 	do: level,
 }
 

@@ -16,7 +16,7 @@ var overloadRun = run{
 	name:   "overload",
 	target: "5 times the capacity: goodput at least 80 % of it, all else 429 or 503 with Retry-After, no broken connection, 90 % of it again within 5 s and no 5xx",
 	short:  "5 times the capacity: only 2xx, and 429 or 503 with Retry-After, no broken connection, and within 5 s no 5xx (rates are told, not judged: it takes longer to measure them)",
-	limit:  3 * time.Minute, shortLimit: 30 * time.Second,
+	limit:  3 * time.Minute, shortLimit: 3 * time.Minute,
 	do: overload,
 }
 

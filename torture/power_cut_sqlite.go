@@ -13,7 +13,7 @@ var powerCutSQLiteRun = run{
 	name:   "power-cut-sqlite",
 	target: "at least 1,000 writes by 8 writers: by a trace of system calls, each is synced to the disk before it is answered",
 	short:  "at least 100 writes by 8 writers: by a trace of system calls, each is synced to the disk before it is answered",
-	limit:  5 * time.Minute, shortLimit: 90 * time.Second,
+	limit:  5 * time.Minute, shortLimit: 4 * time.Minute,
 	do: powerCutSQLite,
 }
 

@@ -16,7 +16,7 @@ var slowConnectionsRun = run{
 	name:   "slow-connections",
 	target: "10,000 connections that drip headers, drip bodies or never read: no request of a healthy client fails, under 256 MB",
 	short:  "1,000 connections that drip headers, drip bodies or never read: no request of a healthy client fails, under 256 MB",
-	limit:  3 * time.Minute, shortLimit: time.Minute,
+	limit:  3 * time.Minute, shortLimit: 3 * time.Minute,
 	do: slowConnections,
 }
 

@@ -254,6 +254,12 @@ func TestAnswerThatNobodyReadsIsGivenUp(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
+	isGivenUp(t, failed)
+}
+
+// isGivenUp waits for the error of an answer that nobody reads.
+func isGivenUp(t *testing.T, failed chan error) {
+	t.Helper()
 	select {
 	case err := <-failed:
 		if err == nil {

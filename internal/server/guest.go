@@ -12,9 +12,9 @@ import (
 )
 
 // guest is a connection that was let in. It follows where requests begin and
-// end, so that one can be answered before it is parsed, when its answer is at
-// hand or the server is busy: net/http takes three times as long to read a
-// request and answer it.
+// end, so that a plain one is answered without net/http, which takes three times
+// as long to read a request and answer it, and any one is refused before it is
+// parsed when the server is busy.
 type guest struct {
 	net.Conn
 	door *door

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -243,6 +244,20 @@ func TestLongAnswerOfUnknownLength(t *testing.T) {
 	ends(t, conn)
 }
 
+// askPlainly sends a request on a connection that net/http has had one from.
+func (r *running) askPlainly(t *testing.T) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	const get = "GET /v6/pages HTTP/1.1\r\nHost: x\r\n\r\n"
+	conn := r.dial(t)
+	in := bufio.NewReader(conn)
+	exchange(t, conn, in, get)
+	time.Sleep(time.Millisecond) // the server is done with it
+	if _, err := io.WriteString(conn, get); err != nil {
+		t.Fatal(err)
+	}
+	return conn, in
+}
+
 // net/http takes a connection for idle while a plain request is worked on.
 func TestServerThatStopsWaitsForPlainRequests(t *testing.T) {
 	t.Parallel()
@@ -254,14 +269,7 @@ func TestServerThatStopsWaitsForPlainRequests(t *testing.T) {
 		}
 		hello(w, r)
 	}, refusing)
-	conn := r.dial(t)
-	in := bufio.NewReader(conn)
-	const get = "GET /v6/pages HTTP/1.1\r\nHost: x\r\n\r\n"
-	exchange(t, conn, in, get)
-	time.Sleep(time.Millisecond)
-	if _, err := io.WriteString(conn, get); err != nil {
-		t.Fatal(err)
-	}
+	conn, in := r.askPlainly(t)
 	<-begun
 	r.stop()
 	eventually(t, "it is not ready", func() bool { return r.Ready() != nil })
@@ -291,22 +299,8 @@ func TestPlainAnswerThatNobodyReadsIsGivenUp(t *testing.T) {
 		refusing(s)
 		within(func(d *server.Deadlines) { d.Write = short })(s)
 	})
-	conn := r.dial(t)
-	in := bufio.NewReader(conn)
-	const get = "GET /v6/pages HTTP/1.1\r\nHost: x\r\n\r\n"
-	exchange(t, conn, in, get)
-	time.Sleep(time.Millisecond)
-	if _, err := io.WriteString(conn, get); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case err := <-failed:
-		if err == nil {
-			t.Error("64 MB went to a client that reads nothing")
-		}
-	case <-time.After(20 * time.Second):
-		t.Error("the answer is held")
-	}
+	conn, _ := r.askPlainly(t)
+	isGivenUp(t, failed)
 	ends(t, conn)
 }
 

@@ -39,6 +39,17 @@ func created(location string, body any) answer {
 	return answer{status: http.StatusCreated, body: body, location: location}
 }
 
+// encoded is the body as it goes over the wire.
+func (ans answer) encoded() []byte {
+	switch {
+	case ans.status == http.StatusNoContent:
+		return []byte{}
+	case ans.body == nil:
+		return ans.raw
+	}
+	return encode(ans.body)
+}
+
 func noContent() answer { return answer{status: http.StatusNoContent} }
 
 // The codes that only the edge answers with.
@@ -106,14 +117,11 @@ func (a *API) write(w http.ResponseWriter, r *request, ans answer) {
 	if ans.location != "" {
 		w.Header().Set("Location", ans.location)
 	}
-	if ans.body == nil && ans.raw == nil {
+	if ans.status == http.StatusNoContent {
 		w.WriteHeader(ans.status)
 		return
 	}
-	body := ans.raw
-	if ans.body != nil {
-		body = encode(ans.body)
-	}
+	body := ans.encoded()
 	var tag string
 	if t, ok := ans.body.(tagged); ok {
 		tag = r.entityTag(t)

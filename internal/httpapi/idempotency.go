@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"io"
+	"mime"
 	"net/http"
 	"strings"
 
@@ -56,7 +57,7 @@ func (a *API) handle(r *request) (answer, error) {
 			if err != nil {
 				return service.Answered{}, err
 			}
-			done := service.Answered{Status: ans.status, Location: ans.location, Body: encode(ans.body), Sealed: ans.secret}
+			done := service.Answered{Status: ans.status, Location: ans.location, Body: ans.encoded(), Sealed: ans.secret}
 			if done.Sealed {
 				done.Body = seal(secret, done.Body)
 			}
@@ -85,7 +86,8 @@ func requestName(key string) string {
 // requestHash tells requests apart: the same address, query and body.
 func requestHash(r *request, body []byte) cms.KeyHash {
 	h := sha256.New()
-	for _, part := range []string{r.Method, r.URL.EscapedPath(), r.URL.RawQuery, r.Header.Get("Content-Type"), string(body)} {
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // whatever else it says, the body says the same
+	for _, part := range []string{r.Method, r.URL.EscapedPath(), r.URL.RawQuery, media, string(body)} {
 		_, _ = io.WriteString(h, part+"\x00") // a hash never fails
 	}
 	return cms.KeyHash(h.Sum(nil))

@@ -66,6 +66,7 @@ func TestSameRequestHasOneEffect(t *testing.T) {
 			{name: "key of a site", target: "/v2/sites/{other}/rotate-key"},
 			{name: "key of an app", target: "/v2/apps/{reader}/rotate"},
 			{name: "restored page", target: "/v6/pages/{deleted}/restore"},
+			{name: "page taken back", target: "/v6/pages/{nested}/discard"},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				c.method, c.headers = "POST", []string{idempotencyKey, "once " + c.name}
@@ -101,6 +102,14 @@ func TestOtherRequestWithTheSameKey(t *testing.T) {
 		spaced := other
 		spaced.body = `{"name":"Once" }`
 		t.Run("body but for a blank", func(t *testing.T) { w.check(t, spaced) })
+
+		t.Run("content type but for its spelling", func(t *testing.T) {
+			spelled := once
+			spelled.headers = append([]string{"Content-Type", "Application/json; charset=utf-8"}, once.headers...)
+			if r := w.sendHostile(t, w.fill(spelled)); r.status != 201 || !bytes.Equal(r.body, first.body) {
+				t.Errorf("the same request is answered %d\n%s", r.status, r.body)
+			}
+		})
 
 		t.Run("credential", func(t *testing.T) {
 			foreign := once

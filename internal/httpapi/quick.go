@@ -67,15 +67,15 @@ func onlyKey(headers [][2]string) (key string, ok bool) {
 	for _, h := range headers {
 		switch h[0] {
 		case "X-Api-Key":
-			if key != "" {
+			if ok {
 				return "", false
 			}
-			key = h[1]
+			key, ok = h[1], true
 		case "User-Agent", "Accept", "Accept-Encoding", "Accept-Language", "Connection", "Sec-Fetch-Mode",
 			"X-Forwarded-For", "X-Forwarded-Proto", "X-Real-Ip":
 		default:
 			return "", false
 		}
 	}
-	return key, key != ""
+	return key, ok
 }

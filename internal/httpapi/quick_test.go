@@ -16,10 +16,13 @@ import (
 )
 
 // quickly is an answer from memory to a GET with some headers beside the usual
-// ones, if there is one.
+// ones, if there is one. The key "-" is none.
 func (s *system) quickly(t *testing.T, key, target string, more ...string) (reply, bool) {
 	t.Helper()
-	headers := [][2]string{{"User-Agent", "test/1.0 (a b)"}, {"X-Api-Key", key}}
+	headers := [][2]string{{"User-Agent", "test/1.0 (a b)"}}
+	if key != "-" {
+		headers = append(headers, [2]string{"X-Api-Key", key})
+	}
 	for i := 0; i < len(more); i += 2 {
 		headers = append(headers, [2]string{more[i], more[i+1]})
 	}
@@ -111,7 +114,10 @@ func TestQuickAnswersAreForPlainRequests(t *testing.T) {
 		key, target string
 		more        []string
 	}{
-		"no key":             {key: ""},
+		"no key":             {key: "-"},
+		"an empty key":       {key: ""},
+		"an empty key first": {more: []string{"X-Api-Key", s.key}, key: ""},
+		"an empty key last":  {more: []string{"X-Api-Key", ""}, key: s.key},
 		"two keys":           {more: []string{"X-Api-Key", s.key}, key: s.key},
 		"a key with a space": {key: s.key[:9] + " " + s.key[9:]},
 		"an authorization":   {more: []string{"Authorization", "Bearer " + s.key}, key: s.key},

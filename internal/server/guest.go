@@ -139,7 +139,7 @@ func (g *guest) stay() error {
 	if moved := g.moved.Swap(false); !moved && now.Before(g.renew) {
 		return nil
 	}
-	g.renew = now.Add(g.door.idle / 2)
+	g.renew = now.Add(g.door.idle / 16) // seldom, since it takes longer than a look at the clock
 	return g.SetDeadline(now.Add(g.door.idle))
 }
 
@@ -184,8 +184,10 @@ func request(text []byte) (length int64, plain bool) {
 				return 0, false
 			}
 			body, counted = int64(n), true
-		case is(name, "connection"), is(name, "expect"), is(name, "origin"), is(name, "upgrade"):
+		case is(name, "connection"):
 			plain = plain && is(bytes.Trim(value, " \t"), "keep-alive")
+		case is(name, "expect"), is(name, "origin"), is(name, "upgrade"):
+			plain = false
 		}
 	}
 	return int64(end) + int64(len("\r\n\r\n")) + body, plain

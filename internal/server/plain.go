@@ -171,6 +171,9 @@ func (w *reply) WriteHeader(status int) {
 // Write keeps what is small until the answer is complete.
 func (w *reply) Write(part []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
+	if w.bodiless() {
+		return 0, http.ErrBodyNotAllowed // it would be taken for the beginning of the next answer
+	}
 	if len(w.body)+len(part) <= smallReply {
 		w.body = append(w.body, part...)
 		return len(part), nil
@@ -187,7 +190,7 @@ func (w *reply) Write(part []byte) (int, error) {
 // end sends what is left.
 func (w *reply) end() error {
 	w.WriteHeader(http.StatusOK)
-	if !w.begun && w.header["Content-Length"] == nil && w.status != http.StatusNoContent && w.status != http.StatusNotModified {
+	if !w.begun && w.header["Content-Length"] == nil {
 		w.header["Content-Length"] = []string{strconv.Itoa(len(w.body))}
 	}
 	if err := w.guest.stay(); err != nil {
@@ -221,7 +224,18 @@ func (w *reply) send(part []byte) error {
 	return w.err
 }
 
+// bodiless tells whether the answer is of a kind that has no body.
+func (w *reply) bodiless() bool {
+	return w.status == http.StatusNoContent || w.status == http.StatusNotModified
+}
+
 func (w *reply) appendHead() {
+	if w.bodiless() {
+		delete(w.header, "Content-Length")
+	}
+	if w.status == http.StatusNotModified {
+		delete(w.header, "Content-Type")
+	}
 	w.header["Date"] = []string{time.Now().UTC().Format(http.TimeFormat)}
 	for name := range w.header {
 		w.names = append(w.names, name)

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,7 +60,7 @@ type API struct {
 	table    []*endpoint
 	router   router
 	open     map[string]http.HandlerFunc // addresses that need no key
-	internal map[string]http.Handler     // addresses for operators, by prefix
+	internal map[string]operator         // addresses for operators
 }
 
 // New makes the handler.
@@ -72,7 +73,7 @@ func New(o Options) *API {
 	a.cache = newCache(o.Service, o.CacheBytes, o.Registry)
 	a.table = a.endpoints()
 	a.router = newRouter(a.table)
-	a.internal = operatorHandlers(o.Registry)
+	a.internal = operators(o.Registry)
 	a.open = a.openHandlers(Document(o.Version))
 	return a
 }
@@ -142,20 +143,22 @@ func (a *API) serve(w *responseWriter, r *request) {
 	if a.recall(w, r) {
 		return // this costs no more than to turn it away
 	}
-	prefix, operator := a.operator(path)
 	// What was asked for is done even if the caller leaves: a request that is
 	// cut off halfway would tell less about what happened.
 	original := r.Request
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTimeout)
 	defer cancel()
 	r.Request = r.WithContext(ctx)
-	if operator != nil {
+	if operator, ok := a.internal[path]; ok {
 		err := a.admit(w, r, func() error {
-			r.pattern = prefix
+			r.pattern = path
+			if !slices.Contains(operator.methods, methodOf(r)) {
+				return methodNotAllowed(w, operator.methods)
+			}
 			return r.who.Allow(cms.ScopeAdmin, false)
 		})
 		if err == nil {
-			operator.ServeHTTP(w, original)
+			operator.handler.ServeHTTP(w, original)
 			return
 		}
 		a.refuse(w, r, err)
@@ -172,25 +175,19 @@ func (a *API) serve(w *responseWriter, r *request) {
 	a.write(w, r, answer)
 }
 
-// operator is the handler of an address that is for operators, or nil.
-func (a *API) operator(path string) (prefix string, handler http.Handler) {
-	for prefix, handler := range a.internal {
-		if path == prefix || (strings.HasSuffix(prefix, "/") && strings.HasPrefix(path, prefix)) {
-			return prefix, handler
-		}
+// methodOf is a request's method, by which it is handled: HEAD is GET.
+func methodOf(r *request) string {
+	if r.Method == http.MethodHead {
+		return http.MethodGet
 	}
-	return "", nil
+	return r.Method
 }
 
 // answer finds the endpoint, checks the parts of the request that come before
 // any resource, and handles it.
 func (a *API) answer(w http.ResponseWriter, r *request, path string) (answer, error) {
-	method := r.Method
-	if method == http.MethodHead {
-		method = http.MethodGet
-	}
 	var allow []string
-	if r.endpoint, r.values, allow = a.router.route(method, path); r.endpoint == nil {
+	if r.endpoint, r.values, allow = a.router.route(methodOf(r), path); r.endpoint == nil {
 		if allow != nil {
 			return answer{}, methodNotAllowed(w, allow)
 		}
@@ -199,7 +196,7 @@ func (a *API) answer(w http.ResponseWriter, r *request, path string) (answer, er
 	r.pattern = r.endpoint.path()
 	r.who.Request = service.Request{ID: r.id, Operation: r.endpoint.name}
 	var err error
-	if r.query, err = parseQuery(r.URL.RawQuery, r.endpoint.params); err != nil {
+	if r.query, err = parseQuery(r.URL.RawQuery, r.endpoint.params, r.named()); err != nil {
 		return answer{}, err
 	}
 	if err := r.who.Allow(r.endpoint.scope, r.endpoint.siteKey); err != nil {

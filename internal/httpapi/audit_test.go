@@ -195,7 +195,7 @@ func TestAuditFiltersAndWalk(t *testing.T) {
 		ofOther := s.audit(t, "siteId="+other)[0].ID
 		for _, bad := range []string{
 			"startingAfter=" + ofOther + "&siteId=" + site, "startingAfter=" + cms.NewID().String(), "startingAfter=" + site,
-			"startingAfter=x", "since=yesterday", "until=2030-01-01", "since=", "appId=x", "resourceId=x", "siteId=x", "limit=0", "since=a&since=b",
+			"startingAfter=x", "since=yesterday", "since=2024-01-01T00:00:00,5Z", "until=2024-01-01T1:00:00Z", "until=2030-01-01", "since=", "appId=x", "resourceId=x", "siteId=x", "limit=0", "since=a&since=b",
 		} {
 			if r := s.call(t, "GET", "/v2/audit?"+bad, ""); r.status != 400 {
 				t.Errorf("%s answers %d, want 400", bad, r.status)

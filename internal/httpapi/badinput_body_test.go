@@ -23,6 +23,12 @@ var hostileBodies = slices.Concat(
 		{name: "doubled key", method: "PATCH", target: "/v6/pages/{about}", body: `{"title":"a","title":"b"}`, status: 400, fields: []string{"title"}},
 		{name: "doubled key, escaped", method: "PATCH", target: "/v6/pages/{about}", body: `{"title":"a","t\u0069tle":"b"}`, status: 400, fields: []string{"title"}},
 		{name: "doubled null", method: "PATCH", target: "/v6/pages/{about}", body: `{"title":null,"title":null}`, status: 400, fields: []string{"title"}},
+		{name: "doubled keys and other faults", method: "PATCH", target: "/v6/pages/{about}", body: `{"title":"a","title":"b","isOnline":"x","colour":1,"name":"a","name":"b","name":"c"}`, status: 400, fields: []string{"colour", "isOnline", "name", "title"}},
+		{name: "doubled bad field", method: "PATCH", target: "/v6/pages/{about}", body: `{"isOnline":1,"isOnline":2}`, status: 400, fields: []string{"isOnline"}},
+		{name: "doubled key in what is unknown", method: "PATCH", target: "/v6/pages/{about}", body: `{"a":{"b":[{"c":1},{"c":1,"c":2}]}}`, status: 400, fields: []string{"a", "a.b[1].c"}},
+		{name: "equal keys of several objects", method: "PATCH", target: "/v6/pages/{about}", body: `{"title":{"title":{"title":1}},"name":[{"title":1},{"title":1}]}`, status: 400, fields: []string{"name", "title"}},
+		{name: "doubled key, and then no JSON", method: "PATCH", target: "/v6/pages/{about}", body: `{"title":"a","title":"b",`, status: 400, fields: bodyField},
+		{name: "doubled key, and then nesting", method: "PATCH", target: "/v6/pages/{about}", body: `{"title":"a","title":` + strings.Repeat("[", 33) + strings.Repeat("]", 33) + `}`, status: 400, fields: bodyField},
 		{name: "key in another letter case", method: "PATCH", target: "/v6/pages/{about}", body: `{"Title":"x"}`, status: 400, fields: []string{"Title"}},
 		{name: "key in both letter cases", method: "PATCH", target: "/v6/pages/{about}", body: `{"title":"x","TITLE":"y"}`, status: 400, fields: []string{"TITLE"}},
 		{name: "key that folds to another", method: "PATCH", target: "/v6/pages/{about}", body: `{"\u017fitemapPriority":1}`, status: 400, fields: []string{"\u017fitemapPriority"}},
@@ -51,7 +57,29 @@ var hostileBodies = slices.Concat(
 	},
 	eachRaw(hostile{name: "read-only field of a page", method: "PATCH", target: "/v6/pages/{about}", body: `{%s}`, status: 400, fields: []string{"id"}}, `"id":"{about}"`, `"id":null`),
 	hostileMedia,
+	hostileNeedlessBodies(),
 )
+
+// hostileNeedlessBodies are sent where no field is known.
+func hostileNeedlessBodies() (cases []hostile) {
+	for _, target := range []string{
+		"/v6/pages/{about}/publish", "/v6/pages/{about}/discard", "/v6/pages/{deleted}/restore", "/v6/pages/{about}/restore",
+		"/v2/sites/{gone}/restore", "/v2/sites/{site}/restore", "/v2/locales/fr/restore?siteId={site}",
+	} {
+		post := hostile{name: target, method: "POST", target: target, body: "%s", status: 400, fields: bodyField}
+		cases = append(cases, eachRaw(post, " ", "null", "[]", "{", `{} {}`)...)
+		post.fields = []string{"publishAt"}
+		cases = append(cases, eachRaw(post, `{"publishAt":"2030-01-01T00:00:00Z"}`, `{"publishAt":null}`)...)
+		post.fields, post.status, post.headers = nil, 415, []string{"Content-Type", "text/plain"}
+		cases = append(cases, eachRaw(post, "{}", "x")...)
+		post.status, post.headers = 413, nil
+		cases = append(cases, eachRaw(post, "{}"+strings.Repeat(" ", mebibyte))...)
+	}
+	for _, target := range []string{"/v6/pages/{unknown}/publish", "/v6/pages/{unknown}/discard", "/v2/sites/{unknown}/restore", "/v2/locales/it/restore?siteId={site}", "/v2/publishes/{unknown}/restore"} {
+		cases = append(cases, hostile{name: target, method: "POST", target: target, body: "null", status: 404})
+	}
+	return cases
+}
 
 const mebibyte = 1 << 20
 

@@ -146,6 +146,11 @@ var hostileReads = slices.Concat(
 	[]hostile{
 		{name: "default pathname where the locale has another", target: "/v6/pages/about?siteId={site}&locale=fr", status: 404, message: pageNotFound},
 		{name: "pathname of a locale without it", target: "/v6/pages/a-propos?siteId={site}", status: 404, message: pageNotFound},
+		{name: "deleted by the default pathname where the locale has another", method: "DELETE", target: "/v6/pages/about?siteId={site}&locale=fr", status: 404, message: pageNotFound},
+		{name: "deleted in a locale that is none", method: "DELETE", target: "/v6/pages/{about}?locale=..", status: 400, fields: []string{"locale"}},
+		{name: "no site for a pathname, and more", target: "/v6/pages/about?locale=..&versionRef=x", status: 400, fields: []string{"locale", "siteId", "versionRef"}},
+		{name: "no site for a pathname, and no right", as: "{readerKey}", method: "PATCH", target: "/v6/pages/about", body: `{}`, status: 400, fields: siteIDField},
+		{name: "no site for a code", method: "POST", target: "/v2/locales/fr/restore", status: 400, fields: siteIDField},
 		{name: "page that is not live", target: "/v6/pages/{about}?versionRef=ref:live", status: 404, message: pageNotFound},
 		{name: "unknown localization", method: "DELETE", target: "/v6/pages/{about}/localizations/it", status: 404, message: "Locale not found"},
 		{name: "localization that is no code", method: "DELETE", target: "/v6/pages/{about}/localizations/..", status: 404, message: "Locale not found"},

@@ -43,6 +43,15 @@ func input[W, T any](r *request, convert func(W, *cms.Problems) T) service.Input
 	return decoded(readBody(r), convert)
 }
 
+// noFields is input for requests that take no fields.
+func noFields(r *request) service.Empty {
+	in := input(r, func(struct{}, *cms.Problems) struct{} { return struct{}{} })
+	return func() error {
+		_, err := in()
+		return err
+	}
+}
+
 // body is what was read of a request's body.
 type body struct {
 	raw []byte
@@ -108,29 +117,57 @@ func readJSON(r *request) ([]byte, error) {
 // decodeBody reads one JSON object into a wire type. What is no JSON is an
 // error; fields that are wrong are noted as problems.
 func decodeBody(raw []byte, wire any, problems *cms.Problems) error {
-	if err := checkJSON(raw); err != nil {
+	if err := checkJSON(raw, problems); err != nil {
 		return err
 	}
 	decodeObject(raw, reflect.ValueOf(wire).Elem(), "", problems)
 	return nil
 }
 
-// checkJSON refuses what is not exactly one JSON object: the standard library
-// is lenient about doubled keys, trailing data and broken text.
-func checkJSON(raw []byte) error {
-	dec := takeDecoder(raw)
+// checkJSON refuses what is not exactly one JSON object, and notes doubled keys:
+// the standard library is lenient about them, trailing data and broken text.
+func checkJSON(raw []byte, problems *cms.Problems) error {
+	err := readTokens(raw, jsontext.AllowDuplicateNames(false), func(*jsontext.Decoder, jsontext.Token) {})
+	if !errors.Is(err, jsontext.ErrDuplicateName) {
+		return err
+	}
+	// Only now is it worth the trouble to find all of them.
+	var names []map[string]bool // by depth
+	return readTokens(raw, jsontext.AllowDuplicateNames(true), func(dec *jsontext.Decoder, token jsontext.Token) {
+		depth := dec.StackDepth()
+		kind, length := dec.StackIndex(depth)
+		switch {
+		case length == 0: // it has just begun
+			names = append(names[:depth-1], map[string]bool{})
+		case kind == '{' && length%2 == 1: // a name, and not a value
+			if name := token.String(); names[depth-1][name] {
+				problems.Add(fieldOf(dec.StackPointer()), "must be given once")
+			} else {
+				names[depth-1][name] = true
+			}
+		}
+	})
+}
+
+// readTokens goes through the one JSON object that a text is to be.
+func readTokens(raw []byte, doubles jsontext.Options, visit func(*jsontext.Decoder, jsontext.Token)) error {
+	dec := takeDecoder(raw, doubles)
 	defer decoders.Put(dec)
 	if dec.PeekKind() != '{' {
 		return cms.BadField("body", "must be a JSON object")
 	}
 	for {
-		_, err := dec.ReadToken()
+		token, err := dec.ReadToken()
 		if err == nil && dec.StackDepth() > maxDepth {
 			return cms.BadField("body", "must not be nested deeper than 32 levels")
 		}
-		if err != nil {
-			return jsonError(err)
+		if errors.Is(err, jsontext.ErrDuplicateName) {
+			return err
 		}
+		if err != nil {
+			return cms.BadField("body", "must be valid JSON in UTF-8")
+		}
+		visit(dec, token)
 		if dec.StackDepth() == 0 {
 			break
 		}
@@ -145,19 +182,19 @@ func checkJSON(raw []byte) error {
 // object of a batch.
 var decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(bytes.NewReader(nil)) }}
 
-func takeDecoder(raw []byte) *jsontext.Decoder {
+// takeDecoder takes one that reads what is known to be well-formed, unless
+// there is an option.
+func takeDecoder(raw []byte, option ...jsontext.Options) *jsontext.Decoder {
 	dec, _ := decoders.Get().(*jsontext.Decoder)
-	dec.Reset(bytes.NewReader(raw))
+	if option == nil {
+		option = doublesKnown
+	}
+	dec.Reset(bytes.NewReader(raw), option...)
 	return dec
 }
 
-func jsonError(err error) error {
-	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
-	if ok && errors.Is(err, jsontext.ErrDuplicateName) {
-		return cms.BadField(fieldOf(syntax.JSONPointer), "must be given once")
-	}
-	return cms.BadField("body", "must be valid JSON in UTF-8")
-}
+// doublesKnown lets keys be doubled: that has been noted already.
+var doublesKnown = []jsontext.Options{jsontext.AllowDuplicateNames(true)}
 
 // fieldOf turns a JSON pointer into the name of a field: operations[3].title.
 func fieldOf(pointer jsontext.Pointer) string {
@@ -315,6 +352,15 @@ var (
 // timeForm is what RFC 3339 allows; the library also takes a comma.
 var timeForm = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
+func parseTime(text string) (t time.Time, ok bool) {
+	if !timeForm.MatchString(text) {
+		return t, false
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	t = t.UTC()
+	return t, err == nil && t.Year() >= 0 && t.Year() <= 9999 // what can't be answered in UTC can't be kept either
+}
+
 func decodeScalar(raw jsontext.Value, dst reflect.Value) string {
 	switch dst.Type() {
 	case typeID:
@@ -326,10 +372,9 @@ func decodeScalar(raw jsontext.Value, dst reflect.Value) string {
 		}
 		return mustBeID
 	case typeTime:
-		if s, ok := unquote(raw); ok && timeForm.MatchString(s) {
-			// A time that can't be answered in UTC can't be kept either.
-			if t, err := time.Parse(time.RFC3339, s); err == nil && t.UTC().Year() <= 9999 && t.UTC().Year() >= 0 {
-				dst.Set(reflect.ValueOf(t.UTC().Truncate(time.Millisecond)))
+		if s, ok := unquote(raw); ok {
+			if t, ok := parseTime(s); ok {
+				dst.Set(reflect.ValueOf(t.Truncate(time.Millisecond)))
 				return ""
 			}
 		}

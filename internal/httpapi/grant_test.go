@@ -40,6 +40,21 @@ func TestAppLiftsNoOtherAboveItself(t *testing.T) {
 	})
 }
 
+// An app may outlive its sites: it is managed all the same, unless a site that
+// is gone is named.
+func TestAppsOfADeletedSiteAreManaged(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		site, _ := s.newSite(t)
+		admin, adminKey := s.newApp(t, `{"name":"Admin","siteIds":["`+site+`"]}`)
+		s.must(t, 204, "DELETE", "/v2/sites/"+site, "")
+		s.must(t, 200, "PATCH", "/v2/apps/"+admin, `{"scopes":["read","admin"]}`)
+		made := s.mustAs(t, adminKey, 201, "POST", "/v2/apps", `{"name":"Heir"}`).json(t)
+		checkEqual(t, "heir's sites", any([]any{site}), made["siteIds"])
+		s.must(t, 404, "PATCH", "/v2/apps/"+admin, `{"siteIds":["`+site+`"]}`)
+		s.must(t, 404, "POST", "/v2/apps", `{"name":"x","siteIds":["`+site+`"]}`)
+	})
+}
+
 // What an app gives away it does not get back by itself.
 func TestAppThatGaveUpAScopeCannotTakeItBack(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *system) {

@@ -52,16 +52,23 @@ func (b LocalePatch) domain(p *cms.Problems) cms.LocalePatch {
 }
 
 // ref reads an id-or-name value of the address. A name is one of a site, which
-// the query must name.
-func (r *request) ref(name string) (service.Ref, error) {
+// the query has named.
+func (r *request) ref(name string) service.Ref {
 	value := r.values[name]
 	if id, ok := cms.ParseID(value); ok {
-		return service.Ref{ID: id, SiteID: r.query.siteID}, nil
+		return service.Ref{ID: id, SiteID: r.query.siteID}
 	}
-	if r.query.siteID == cms.NoID {
-		return service.Ref{}, cms.BadField("siteId", "is required unless the address has an id")
+	return service.Ref{Name: value, SiteID: r.query.siteID}
+}
+
+// named tells whether the address has a value that is no id.
+func (r *request) named() bool {
+	for _, value := range r.values {
+		if _, ok := cms.ParseID(value); !ok {
+			return true
+		}
 	}
-	return service.Ref{Name: value, SiteID: r.query.siteID}, nil
+	return false
 }
 
 const localeValue = "localeIdOrCode"
@@ -77,36 +84,24 @@ func (a *API) createLocale(r *request) (answer, error) {
 }
 
 func (a *API) getLocale(r *request) (answer, error) {
-	ref, err := r.ref(localeValue)
-	if err != nil {
-		return answer{}, err
-	}
+	ref := r.ref(localeValue)
 	l, err := a.svc.Locale(r.Context(), r.who, ref)
 	return ok(newLocale(l)).of(l.SiteID), err
 }
 
 func (a *API) updateLocale(r *request) (answer, error) {
-	ref, err := r.ref(localeValue)
-	if err != nil {
-		return answer{}, err
-	}
+	ref := r.ref(localeValue)
 	l, err := a.svc.UpdateLocale(r.Context(), r.who, ref, input(r, LocalePatch.domain), ifMatch(r, newLocale))
 	return ok(newLocale(l)), err
 }
 
 func (a *API) deleteLocale(r *request) (answer, error) {
-	ref, err := r.ref(localeValue)
-	if err != nil {
-		return answer{}, err
-	}
+	ref := r.ref(localeValue)
 	return noContent(), a.svc.DeleteLocale(r.Context(), r.who, ref, ifMatch(r, newLocale))
 }
 
 func (a *API) restoreLocale(r *request) (answer, error) {
-	ref, err := r.ref(localeValue)
-	if err != nil {
-		return answer{}, err
-	}
-	l, err := a.svc.RestoreLocale(r.Context(), r.who, ref)
+	ref := r.ref(localeValue)
+	l, err := a.svc.RestoreLocale(r.Context(), r.who, ref, noFields(r))
 	return ok(newLocale(l)), err
 }

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
+	profiles "runtime/pprof"
 	"strconv"
 	"sync"
 	"time"
@@ -88,17 +89,24 @@ func (a *API) observe(r *request, status int, took time.Duration) {
 	_ = log.Handle(r.Context(), line) // a log that can't be written has nobody to tell
 }
 
-// operatorHandlers are for operators: they need an App key with scope admin.
-func operatorHandlers(registry *prometheus.Registry) map[string]http.Handler {
-	profiles := http.NewServeMux()
-	profiles.HandleFunc("/debug/pprof/", pprof.Index)
+// operator is an address for operators: it needs an App key with scope admin.
+type operator struct {
+	methods []string
+	handler http.Handler
+}
+
+func operators(registry *prometheus.Registry) map[string]operator {
+	get := []string{http.MethodGet}
 	// Without cmdline: a flag may hold the database's password.
-	profiles.Handle("/debug/pprof/cmdline", http.NotFoundHandler())
-	profiles.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	profiles.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	profiles.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return map[string]http.Handler{
-		"/metrics":      promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
-		"/debug/pprof/": profiles,
+	addresses := map[string]operator{
+		"/metrics":             {get, promhttp.HandlerFor(registry, promhttp.HandlerOpts{})},
+		"/debug/pprof/":        {get, http.HandlerFunc(pprof.Index)},
+		"/debug/pprof/profile": {get, http.HandlerFunc(pprof.Profile)},
+		"/debug/pprof/symbol":  {append(get, http.MethodPost), http.HandlerFunc(pprof.Symbol)},
+		"/debug/pprof/trace":   {get, http.HandlerFunc(pprof.Trace)},
 	}
+	for _, profile := range profiles.Profiles() {
+		addresses["/debug/pprof/"+profile.Name()] = operator{get, pprof.Handler(profile.Name())}
+	}
+	return addresses
 }

@@ -159,7 +159,7 @@ func (e *endpoint) failures() []int {
 	if e.name != "getWorkspace" && e.name != "listApps" {
 		list = append(list, 404)
 	}
-	if e.body != nil {
+	if e.method == http.MethodPost || e.body != nil {
 		list = append(list, 413, 415)
 	}
 	if e.method != http.MethodGet {

@@ -89,7 +89,7 @@ var endpointTexts = map[string]endpointText{
 	"batchPages":        {"Pages", "Change many pages", "Up to 1,000 operations in one step: all of them happen or none. Results are in the order of the operations. On any error, 400 or 409 with a detail for each bad operation, and nothing is changed."},
 	"getPage":           {"Pages", "Get a page", "By id, or by pathname with `siteId`. With `locale`, every field is answered as it stands there."},
 	"updatePage":        {"Pages", "Update a page", "In the draft. Fields left out stay as they are. With `locale`, writes overrides, and null returns a field to inheritance."},
-	"deletePage":        {"Pages", "Delete a page", "From the draft. It can be restored."},
+	"deletePage":        {"Pages", "Delete a page", "From the draft, in every locale. It can be restored. With `locale`, a pathname is looked up in that locale."},
 	"restorePage":       {"Pages", "Restore a deleted page", "409 if it is not deleted, or if its pathname has been taken since."},
 	"publishPage":       {"Publishing", "Publish one page", "Answers 200 with a null id when there is nothing to publish."},
 	"discardPage":       {"Publishing", "Discard a page's draft", "The draft, deleted or not, becomes what is live. A page that was never live is deleted, and the answer is 204."},

@@ -153,10 +153,7 @@ func (a *API) createPage(r *request) (answer, error) {
 }
 
 func (a *API) getPage(r *request) (answer, error) {
-	ref, err := r.ref(pageValue)
-	if err != nil {
-		return answer{}, err
-	}
+	ref := r.ref(pageValue)
 	p, err := a.svc.Page(r.Context(), r.who, service.ReadPage{Ref: ref, Version: r.query.version, Locale: r.query.locale})
 	ans := ok(newPage(p))
 	ans.about = cms.SubjectsOfPage(p.SiteID, r.query.version.Version, p.ID)
@@ -164,10 +161,7 @@ func (a *API) getPage(r *request) (answer, error) {
 }
 
 func (a *API) updatePage(r *request) (answer, error) {
-	ref, err := r.ref(pageValue)
-	if err != nil {
-		return answer{}, err
-	}
+	ref := r.ref(pageValue)
 	p, err := a.svc.UpdatePage(r.Context(), r.who, ref, r.query.locale, pageInput(r), ifMatch(r, newPage))
 	return ok(newPage(p)), err
 }
@@ -187,11 +181,8 @@ func pageInput(r *request) service.PageInput {
 }
 
 func (a *API) deletePage(r *request) (answer, error) {
-	ref, err := r.ref(pageValue)
-	if err != nil {
-		return answer{}, err
-	}
-	return noContent(), a.svc.DeletePage(r.Context(), r.who, ref, ifMatch(r, newPage))
+	ref := r.ref(pageValue)
+	return noContent(), a.svc.DeletePage(r.Context(), r.who, ref, r.query.locale, ifMatch(r, newPage))
 }
 
 func (a *API) restorePage(r *request) (answer, error) {
@@ -199,7 +190,7 @@ func (a *API) restorePage(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	p, err := a.svc.RestorePage(r.Context(), r.who, id)
+	p, err := a.svc.RestorePage(r.Context(), r.who, id, noFields(r))
 	return ok(newPage(p)), err
 }
 

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"net/http"
 	"time"
 
 	"galley/internal/cms"
@@ -159,7 +158,7 @@ func (a *API) restorePublish(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	p, err := a.svc.RestorePublish(r.Context(), r.who, id)
+	p, err := a.svc.RestorePublish(r.Context(), r.who, id, noFields(r))
 	return published(p), err
 }
 
@@ -168,7 +167,7 @@ func (a *API) publishPage(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	p, err := a.svc.PublishPage(r.Context(), r.who, id)
+	p, err := a.svc.PublishPage(r.Context(), r.who, id, noFields(r))
 	return published(p), err
 }
 
@@ -177,9 +176,9 @@ func (a *API) discardPage(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	page, gone, err := a.svc.DiscardPage(r.Context(), r.who, id)
+	page, gone, err := a.svc.DiscardPage(r.Context(), r.who, id, noFields(r))
 	if gone {
-		return answer{status: http.StatusNoContent}, err
+		return noContent(), err
 	}
 	return ok(newPage(page)), err
 }

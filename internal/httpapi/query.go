@@ -38,6 +38,7 @@ type param struct {
 	doc      string
 	schema   schema
 	required bool
+	unlessID bool // required where the address has a name instead of an id
 	parse    func(q *query, value string) string
 }
 
@@ -45,7 +46,7 @@ const mustBeID = "must be a UUID"
 
 var (
 	paramSiteID = param{
-		name: "siteId", doc: "The site. Required when a pathname or locale code is used instead of an id.", schema: idSchema,
+		name: "siteId", doc: "The site. Required when a pathname or locale code is used instead of an id.", schema: idSchema, unlessID: true,
 		parse: func(q *query, v string) string { return parseIDParam(&q.siteID, v, mustBeID) },
 	}
 	paramListSiteID = param{
@@ -154,8 +155,8 @@ func parseIDParam(dst *cms.ID, v, message string) string {
 }
 
 func parseTimeParam(dst **time.Time, v string) string {
-	t, err := time.Parse(time.RFC3339, v)
-	if err != nil {
+	t, ok := parseTime(v)
+	if !ok {
 		return "must be an RFC 3339 time"
 	}
 	*dst = &t
@@ -210,8 +211,9 @@ func parseWord(v string, words map[string]func()) string {
 }
 
 // parseQuery reads a raw query string, strictly: the standard library drops
-// what it does not understand. Parameters that are not known are ignored.
-func parseQuery(raw string, params []param) (query, error) {
+// what it does not understand. Parameters that are not known are ignored. named
+// tells that the address has a name in it.
+func parseQuery(raw string, params []param, named bool) (query, error) {
 	q := query{list: cms.ListQuery{Limit: cms.DefaultLimit}, sort: cms.SortPath, pathPrefix: "/"}
 	var problems cms.Problems
 	seen := map[string]bool{}
@@ -246,8 +248,12 @@ func parseQuery(raw string, params []param) (query, error) {
 		seen[name] = true
 	}
 	for _, p := range params {
-		if p.required && !seen[p.name] {
+		switch {
+		case seen[p.name]:
+		case p.required:
 			problems.Add(p.name, "is required")
+		case p.unlessID && named:
+			problems.Add(p.name, "is required unless the address has an id")
 		}
 	}
 	return q, problems.Err()

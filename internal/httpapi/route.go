@@ -42,19 +42,13 @@ func (a *API) createRoute(r *request) (answer, error) {
 }
 
 func (a *API) getRoute(r *request) (answer, error) {
-	ref, err := r.ref(routeValue)
-	if err != nil {
-		return answer{}, err
-	}
+	ref := r.ref(routeValue)
 	route, err := a.svc.Route(r.Context(), r.who, ref)
 	return ok(newRoute(route)).of(route.SiteID), err
 }
 
 func (a *API) updateRoute(r *request) (answer, error) {
-	ref, err := r.ref(routeValue)
-	if err != nil {
-		return answer{}, err
-	}
+	ref := r.ref(routeValue)
 	route, err := a.svc.UpdateRoute(r.Context(), r.who, ref, input(r, func(b RoutePatch, p *cms.Problems) cms.RoutePatch {
 		c := cms.RoutePatch{Pathname: b.Pathname}
 		c.Clean(p, r.query.skipValidation)
@@ -64,9 +58,6 @@ func (a *API) updateRoute(r *request) (answer, error) {
 }
 
 func (a *API) deleteRoute(r *request) (answer, error) {
-	ref, err := r.ref(routeValue)
-	if err != nil {
-		return answer{}, err
-	}
+	ref := r.ref(routeValue)
 	return noContent(), a.svc.DeleteRoute(r.Context(), r.who, ref, ifMatch(r, newRoute))
 }

@@ -27,7 +27,7 @@ type endpoint struct {
 
 // bodyOptional tells whether no body is the same as {}.
 func (e *endpoint) bodyOptional() bool {
-	return len(requiredFields(e.body)) == 0
+	return e.body == nil || len(requiredFields(e.body)) == 0
 }
 
 // calmly handles what may take long, so that others hardly notice.
@@ -58,6 +58,7 @@ func (a *API) endpoints() []*endpoint {
 	)
 	var (
 		inSite   = []param{paramSiteID}
+		inLocale = []param{paramSiteID, paramLocale}
 		list     = []param{paramLimit, paramAfter}
 		siteList = []param{paramListSiteID, paramLimit, paramAfter}
 		pageRead = []param{paramSiteID, paramVersion, paramLocale}
@@ -111,8 +112,8 @@ func (a *API) endpoints() []*endpoint {
 		{post, "/v6/pages", "createPage", write, appsOnly, nil, typ[PageCreate](), 201, typ[Page](), a.createPage},
 		{post, "/v6/pages/batch", "batchPages", write, appsOnly, nil, typ[PageBatch](), 200, typ[Batch](), calmly(a.batchPages)},
 		{get, "/v6/pages/{pageIdOrPathname...}", "getPage", read, siteKeyToo, pageRead, nil, 200, typ[Page](), a.getPage},
-		{patch, "/v6/pages/{pageIdOrPathname...}", "updatePage", write, appsOnly, []param{paramSiteID, paramLocale}, typ[PagePatch](), 200, typ[Page](), a.updatePage},
-		{del, "/v6/pages/{pageIdOrPathname...}", "deletePage", write, appsOnly, inSite, nil, 204, nil, a.deletePage},
+		{patch, "/v6/pages/{pageIdOrPathname...}", "updatePage", write, appsOnly, inLocale, typ[PagePatch](), 200, typ[Page](), a.updatePage},
+		{del, "/v6/pages/{pageIdOrPathname...}", "deletePage", write, appsOnly, inLocale, nil, 204, nil, a.deletePage},
 		{post, "/v6/pages/{pageId:id}/restore", "restorePage", write, appsOnly, nil, nil, 200, typ[Page](), a.restorePage},
 		{post, "/v6/pages/{pageId:id}/publish", "publishPage", publish, appsOnly, nil, nil, 201, typ[Publish](), a.publishPage},
 		{post, "/v6/pages/{pageId:id}/discard", "discardPage", write, appsOnly, nil, nil, 200, typ[Page](), a.discardPage},

@@ -143,7 +143,7 @@ func (a *API) restoreSite(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	s, err := a.svc.RestoreSite(r.Context(), r.who, id)
+	s, err := a.svc.RestoreSite(r.Context(), r.who, id, noFields(r))
 	return ok(newSite(s)), err
 }
 

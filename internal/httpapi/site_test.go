@@ -111,6 +111,18 @@ func TestEmptyPatchLeavesUpdatedAt(t *testing.T) {
 	})
 }
 
+// A new default locale has the prefix that comes with it from the start: that of
+// its code may be another's.
+func TestNewDefaultLocaleMayAvoidATakenPrefix(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		siteID, _ := s.newSite(t)
+		s.must(t, 201, "POST", "/v2/locales", `{"siteId":"`+siteID+`","locale":"de","pathPrefix":"fr"}`)
+		s.must(t, 409, "PATCH", "/v2/sites/"+siteID, `{"defaultLocale":"fr"}`)
+		site := s.must(t, 200, "PATCH", "/v2/sites/"+siteID, `{"defaultLocale":"fr","defaultLocalePathPrefix":"french"}`).json(t)
+		checkEqual(t, "default", [2]any{"fr", "french"}, [2]any{site["defaultLocale"], site["defaultLocalePathPrefix"]})
+	})
+}
+
 func TestDefaultLocalePathPrefixMirrorsTheLocale(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *system) {
 		siteID, _ := s.newSite(t)

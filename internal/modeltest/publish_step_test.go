@@ -65,7 +65,7 @@ func (w *world) publish(s *Site, st step) (cms.Code, error) {
 
 func (w *world) publishPage(s *Site, st step) (cms.Code, error) {
 	id := pageAt(s, st.page)
-	p, err := w.svc.PublishPage(w.ctx(), w.who, id)
+	p, err := w.svc.PublishPage(w.ctx(), w.who, id, nil)
 	if s.Draft.at(id) == nil && s.Live.at(id) == nil {
 		return notFound, err
 	}
@@ -74,7 +74,7 @@ func (w *world) publishPage(s *Site, st step) (cms.Code, error) {
 
 func (w *world) restorePublish(s *Site, st step) (cms.Code, error) {
 	from := publishAt(s, st.publish)
-	p, err := w.svc.RestorePublish(w.ctx(), w.who, from)
+	p, err := w.svc.RestorePublish(w.ctx(), w.who, from, nil)
 	return s.RestorePublish(p.ID, from, w.now()), err
 }
 
@@ -95,7 +95,7 @@ func (w *world) publishAndUndo(s *Site, _ step) (cms.Code, error) {
 	if code != done || err != nil {
 		return code, err
 	}
-	p, err := w.svc.RestorePublish(w.ctx(), w.who, last.ID)
+	p, err := w.svc.RestorePublish(w.ctx(), w.who, last.ID, nil)
 	if code := s.RestorePublish(p.ID, last.ID, w.now()); code != done || err != nil {
 		return code, err
 	}

@@ -218,12 +218,12 @@ func (w *world) updatePage(s *Site, st step) (cms.Code, error) {
 
 func (w *world) deletePage(s *Site, st step) (cms.Code, error) {
 	id := pageAt(s, st.page)
-	return s.DeletePage(id, w.now()), w.svc.DeletePage(w.ctx(), w.who, service.Ref{ID: id}, nil)
+	return s.DeletePage(id, w.now()), w.svc.DeletePage(w.ctx(), w.who, service.Ref{ID: id}, "", nil)
 }
 
 func (w *world) restorePage(s *Site, st step) (cms.Code, error) {
 	id := pick(likely(s.PageIDs, func(id cms.ID) bool { return s.Draft[id].Deleted }), st.page, cms.NewID())
-	_, err := w.svc.RestorePage(w.ctx(), w.who, id)
+	_, err := w.svc.RestorePage(w.ctx(), w.who, id, nil)
 	return s.RestorePage(id, w.now()), err
 }
 
@@ -236,7 +236,7 @@ func (w *world) delocalizePage(s *Site, st step) (cms.Code, error) {
 
 func (w *world) discardPage(s *Site, st step) (cms.Code, error) {
 	id := pageAt(s, st.page)
-	_, gone, err := w.svc.DiscardPage(w.ctx(), w.who, id)
+	_, gone, err := w.svc.DiscardPage(w.ctx(), w.who, id, nil)
 	if err == nil && gone != (s.Live.at(id) == nil) {
 		w.t.Errorf("discarding answered gone = %v", gone)
 	}
@@ -255,7 +255,7 @@ func (w *world) deleteLocale(s *Site, st step) (cms.Code, error) {
 
 func (w *world) restoreLocale(s *Site, st step) (cms.Code, error) {
 	id := pick(likely(s.Locales, func(l *Locale) bool { return l.Hidden }), st.locale, nil).ID
-	_, err := w.svc.RestoreLocale(w.ctx(), w.who, service.Ref{ID: id})
+	_, err := w.svc.RestoreLocale(w.ctx(), w.who, service.Ref{ID: id}, nil)
 	return s.RestoreLocale(id), err
 }
 
@@ -293,7 +293,7 @@ func (w *world) deleteSite(s *Site, _ step) (cms.Code, error) {
 }
 
 func (w *world) restoreSite(s *Site, _ step) (cms.Code, error) {
-	_, err := w.svc.RestoreSite(w.ctx(), w.who, s.ID)
+	_, err := w.svc.RestoreSite(w.ctx(), w.who, s.ID, nil)
 	if !s.Deleted {
 		return conflict, err
 	}

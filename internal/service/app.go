@@ -63,7 +63,7 @@ func (s *Service) CreateApp(ctx context.Context, who Caller, in Input[cms.AppPat
 			ID: cms.NewID(), WorkspaceID: who.WorkspaceID(), KeyHint: key.Hint(),
 			Scopes: who.App.Scopes, SiteIDs: who.App.SiteIDs, CreatedAt: s.now(),
 		})
-		if err := who.mayGrant(ctx, tx, app); err != nil {
+		if err := who.mayGrant(ctx, tx, app, patch); err != nil {
 			return err
 		}
 		if err := tx.CreateApp(ctx, app, key.Hash()); err != nil {
@@ -75,8 +75,12 @@ func (s *Service) CreateApp(ctx context.Context, who Caller, in Input[cms.AppPat
 }
 
 // mayGrant refuses rights that the caller does not have itself, and sites that
-// are not there.
-func (c Caller) mayGrant(ctx context.Context, r cms.Reader, app cms.App) error {
+// are not there. An app may go on with a site that has been deleted since: only
+// those that are named now are looked for.
+func (c Caller) mayGrant(ctx context.Context, r cms.Reader, app cms.App, patch cms.AppPatch) error {
+	if !patch.SiteIDs.Set {
+		return c.mayManage(app)
+	}
 	workspaces, err := r.SitesOf(ctx, app.SiteIDs)
 	if err != nil {
 		return err
@@ -110,7 +114,7 @@ func (s *Service) UpdateApp(ctx context.Context, who Caller, id cms.ID, in Input
 		}
 		app = patch.Apply(app)
 		if patch.SiteIDs.Set || patch.Scopes.Set {
-			err = who.mayGrant(ctx, tx, app)
+			err = who.mayGrant(ctx, tx, app, patch)
 		}
 		return app, err
 	})

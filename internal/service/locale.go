@@ -171,7 +171,7 @@ func (s *Service) changeLocale(ctx context.Context, who Caller, ref Ref, match M
 }
 
 // RestoreLocale brings a deleted locale back as it was.
-func (s *Service) RestoreLocale(ctx context.Context, who Caller, ref Ref) (LocaleView, error) {
+func (s *Service) RestoreLocale(ctx context.Context, who Caller, ref Ref, body Empty) (LocaleView, error) {
 	var view LocaleView
 	err := s.inTx(ctx, func(tx cms.Tx) error {
 		site, err := who.lockChildSite(ctx, tx, cms.KindLocale, ref, nil, cms.LockExclusive)
@@ -183,6 +183,12 @@ func (s *Service) RestoreLocale(ctx context.Context, who Caller, ref Ref) (Local
 			return err
 		}
 		locale, err := findDeletedLocale(locales, ref)
+		if cms.CodeOf(err) == cms.CodeNotFound {
+			return err
+		}
+		if err := body.check(); err != nil {
+			return err
+		}
 		if err != nil {
 			return err
 		}

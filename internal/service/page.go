@@ -328,9 +328,10 @@ func (s *Service) UpdatePage(ctx context.Context, who Caller, ref Ref, locale st
 	})
 }
 
-// DeletePage deletes a page from the draft.
-func (s *Service) DeletePage(ctx context.Context, who Caller, ref Ref, match Match[PageView]) error {
-	_, err := s.changePage(ctx, who, ref, "", match, func(_ cms.Tx, _ cms.Site, _ speech, page cms.Page) (cms.Page, error) {
+// DeletePage deletes a page from the draft, in every locale. The locale is the
+// one in which a pathname is looked up.
+func (s *Service) DeletePage(ctx context.Context, who Caller, ref Ref, locale string, match Match[PageView]) error {
+	_, err := s.changePage(ctx, who, ref, locale, match, func(_ cms.Tx, _ cms.Site, _ speech, page cms.Page) (cms.Page, error) {
 		page.DeletedAt = new(s.now())
 		return page, nil
 	})
@@ -349,7 +350,7 @@ func (s *Service) DelocalizePage(ctx context.Context, who Caller, ref Ref, local
 }
 
 // RestorePage brings a page that was deleted from the draft back.
-func (s *Service) RestorePage(ctx context.Context, who Caller, id cms.ID) (PageView, error) {
+func (s *Service) RestorePage(ctx context.Context, who Caller, id cms.ID, body Empty) (PageView, error) {
 	var view PageView
 	err := s.inTx(ctx, func(tx cms.Tx) error {
 		ref := Ref{ID: id}
@@ -363,6 +364,9 @@ func (s *Service) RestorePage(ctx context.Context, who Caller, id cms.ID) (PageV
 		}
 		before, err := tx.LockPage(ctx, site.ID, cms.Draft, id)
 		if err != nil {
+			return err
+		}
+		if err := body.check(); err != nil {
 			return err
 		}
 		if before.DeletedAt == nil {

@@ -371,7 +371,7 @@ func claimName(c cms.Claim) string {
 
 // RestorePublish makes the live version what it was after a publish, as a new
 // publish. The draft is untouched.
-func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID) (cms.Publish, error) {
+func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID, body Empty) (cms.Publish, error) {
 	var p cms.Publish
 	err := s.inTx(ctx, func(tx cms.Tx) error {
 		site, err := who.lockChildSite(ctx, tx, cms.KindPublish, Ref{ID: id}, nil, cms.LockExclusive)
@@ -380,6 +380,9 @@ func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID) (cm
 		}
 		from, err := tx.LockPublish(ctx, site.ID, id)
 		if err != nil {
+			return err
+		}
+		if err := body.check(); err != nil {
 			return err
 		}
 		if from.Seq == 0 {

@@ -115,7 +115,7 @@ type VersionRef struct {
 }
 
 // PublishPage publishes one page alone.
-func (s *Service) PublishPage(ctx context.Context, who Caller, id cms.ID) (cms.Publish, error) {
+func (s *Service) PublishPage(ctx context.Context, who Caller, id cms.ID, body Empty) (cms.Publish, error) {
 	var p cms.Publish
 	err := s.inTx(ctx, func(tx cms.Tx) error {
 		site, err := who.childSite(ctx, tx, cms.KindPage, Ref{ID: id}, hasDraftOrLive)
@@ -123,6 +123,9 @@ func (s *Service) PublishPage(ctx context.Context, who Caller, id cms.ID) (cms.P
 			return err
 		}
 		if err := hasDraftOrLive(ctx, tx, site.ID, id); err != nil {
+			return err
+		}
+		if err := body.check(); err != nil {
 			return err
 		}
 		p, err = s.Publish(context.WithValue(ctx, txKey{}, tx), who, site.ID,
@@ -143,7 +146,7 @@ func hasDraftOrLive(ctx context.Context, r cms.Reader, siteID, id cms.ID) error 
 
 // DiscardPage takes a page's draft, deleted or not, back to what is live. A
 // page that was never live is deleted, and gone is true.
-func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID) (view PageView, gone bool, err error) {
+func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID, body Empty) (view PageView, gone bool, err error) {
 	err = s.inTx(ctx, func(tx cms.Tx) error {
 		site, err := who.lockChildSite(ctx, tx, cms.KindPage, Ref{ID: id}, hasDraftOrLive, cms.LockExclusive)
 		if err != nil {
@@ -158,19 +161,20 @@ func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID) (view 
 			return err
 		}
 		live, err := tx.Page(ctx, site.ID, cms.Live, id)
-		if gone = cms.CodeOf(err) == cms.CodeNotFound; gone {
-			if draft.DeletedAt != nil {
-				return cms.NotFound(cms.KindPage)
-			}
+		gone = cms.CodeOf(err) == cms.CodeNotFound
+		if err != nil && (!gone || draft.DeletedAt != nil) {
+			return err
+		}
+		if err := body.check(); err != nil {
+			return err
+		}
+		if gone {
 			after := draft
 			after.DeletedAt = new(s.now())
 			if _, err := s.savePage(ctx, tx, spoken.locales, draft, &after); err != nil {
 				return err
 			}
 			return s.record(ctx, tx, who.actor(), wrotePage(draft, spoken.view(draft), nil))
-		}
-		if err != nil {
-			return err
 		}
 		after := cms.DiscardPage(draft, live, spoken.locales)
 		view = spoken.view(after)

@@ -48,6 +48,17 @@ type Input[T any] func() (T, error)
 // Given is an Input that is at hand.
 func Given[T any](v T) Input[T] { return func() (T, error) { return v, nil } }
 
+// Empty is the body of a request that takes no fields, and fails if it has some.
+// It is told when an Input would be. Nil is no body.
+type Empty func() error
+
+func (e Empty) check() error {
+	if e == nil {
+		return nil
+	}
+	return e()
+}
+
 // Match tells whether a resource is still as the caller's If-Match says. Nil
 // matches everything.
 type Match[T any] func(current T) bool

@@ -132,7 +132,9 @@ func (s *Service) patchDefaultLocale(ctx context.Context, tx cms.Tx, site *cms.S
 	if code := patch.DefaultLocale.Or(locale.Code); code != locale.Code {
 		var ok bool
 		if locale, ok = locales.ByCode(code); !ok {
-			locale = cms.Locale{ID: cms.NewID(), SiteID: site.ID, Code: code, CreatedAt: s.now()}
+			locale = cms.Locale{
+				ID: cms.NewID(), SiteID: site.ID, Code: code, PathPrefix: patch.DefaultLocalePathPrefix.Value, CreatedAt: s.now(),
+			}
 			if err := locales.CheckUnique(locale); err != nil {
 				return err
 			}
@@ -243,7 +245,7 @@ func (s *Service) DeleteSite(ctx context.Context, who Caller, id cms.ID, match M
 }
 
 // RestoreSite brings a deleted site back whole.
-func (s *Service) RestoreSite(ctx context.Context, who Caller, id cms.ID) (cms.Site, error) {
+func (s *Service) RestoreSite(ctx context.Context, who Caller, id cms.ID, body Empty) (cms.Site, error) {
 	var site cms.Site
 	err := s.inTx(ctx, func(tx cms.Tx) error {
 		seen, err := tx.Site(ctx, id)
@@ -254,6 +256,9 @@ func (s *Service) RestoreSite(ctx context.Context, who Caller, id cms.ID) (cms.S
 			return err // before the lock: strangers must not wait for it
 		}
 		if site, err = tx.LockSite(ctx, id, cms.LockExclusive); err != nil {
+			return err
+		}
+		if err := body.check(); err != nil {
 			return err
 		}
 		if site.DeletedAt == nil {

@@ -74,8 +74,8 @@ var rivals = []struct {
 	}},
 	{"a page that comes back", func(t *testing.T, o office, pathname string) func() error {
 		id := value(o.create(t, pathname))(t)
-		must(t, o.DeletePage(t.Context(), o.who, service.Ref{ID: id}, nil))
-		return func() error { _, err := o.RestorePage(t.Context(), o.who, id); return err }
+		must(t, o.DeletePage(t.Context(), o.who, service.Ref{ID: id}, "", nil))
+		return func() error { _, err := o.RestorePage(t.Context(), o.who, id, nil); return err }
 	}},
 	{"a new route", func(t *testing.T, o office, pathname string) func() error {
 		in := service.Given(cms.NewRoute{SiteID: cms.Some(o.site.ID), Pathname: cms.Some(pathname)})
@@ -86,7 +86,7 @@ var rivals = []struct {
 		french := service.Ref{Name: "fr", SiteID: o.site.ID}
 		must(t, o.patch(t, id, "fr", pathnamePatch(pathname)))
 		must(t, o.DeleteLocale(t.Context(), o.who, french, nil))
-		return func() error { _, err := o.RestoreLocale(t.Context(), o.who, french); return err }
+		return func() error { _, err := o.RestoreLocale(t.Context(), o.who, french, nil); return err }
 	}},
 }
 

@@ -195,7 +195,7 @@ func (o office) touch(t *testing.T, id cms.ID, step int) error {
 	ref := service.Ref{ID: id}
 	switch step % 3 {
 	case 0:
-		return o.DeletePage(t.Context(), o.who, ref, nil)
+		return o.DeletePage(t.Context(), o.who, ref, "", nil)
 	case 1:
 		return o.patch(t, id, "", cms.PagePatch{
 			Pathname: cms.Some(new("/" + id.String())), Title: cms.Some(&first), Description: cms.Some(&first),

@@ -21,6 +21,7 @@ type router struct {
 // that is left.
 type pattern struct {
 	segments  []string
+	tail      bool // the last segment is for all that is left
 	endpoints map[string]*endpoint
 }
 
@@ -31,7 +32,7 @@ func newRouter(table []*endpoint) router {
 		i := slices.IndexFunc(r.patterns, func(p pattern) bool { return slices.Equal(p.segments, segments) })
 		if i < 0 {
 			i = len(r.patterns)
-			r.patterns = append(r.patterns, pattern{segments, map[string]*endpoint{}})
+			r.patterns = append(r.patterns, pattern{segments, strings.HasSuffix(e.pattern, "...}"), map[string]*endpoint{}})
 		}
 		r.patterns[i].endpoints[e.method] = e
 	}
@@ -87,10 +88,10 @@ func (r router) route(method, escapedPath string) (found *endpoint, values map[s
 }
 
 func (p pattern) match(segments []string) (values map[string]string, ok bool) {
+	if len(segments) < len(p.segments) || (len(segments) > len(p.segments) && !p.tail) {
+		return nil, false
+	}
 	for i, want := range p.segments {
-		if i >= len(segments) {
-			return nil, false
-		}
 		if !strings.HasPrefix(want, "{") {
 			if segments[i] != want {
 				return nil, false
@@ -117,5 +118,5 @@ func (p pattern) match(segments []string) (values map[string]string, ok bool) {
 		}
 		values[name] = value
 	}
-	return values, len(segments) == len(p.segments)
+	return values, true
 }

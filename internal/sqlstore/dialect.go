@@ -19,7 +19,7 @@ type dialect struct {
 	goose goose.Dialect
 	words map[string]string // of the schema's templates
 
-	placeholder func(n int) string // nil: a ? is one
+	placeholder func(text []byte, n int) []byte // appends one; nil: a ? is one
 	id          func(cms.ID) any
 	lockShared  string // suffixes of a select that locks
 	lockUpdate  string
@@ -75,16 +75,16 @@ func (d *dialect) rebind(query string) string {
 	if d.placeholder == nil {
 		return query
 	}
-	var b strings.Builder
+	text := make([]byte, 0, len(query)+3*strings.Count(query, "?"))
 	n := 0
 	for part := range strings.SplitSeq(query, "?") {
 		if n > 0 {
-			b.WriteString(d.placeholder(n))
+			text = d.placeholder(text, n)
 		}
-		b.WriteString(part)
+		text = append(text, part...)
 		n++
 	}
-	return b.String()
+	return string(text)
 }
 
 // args turns values of the domain into values that every driver takes.
@@ -145,4 +145,4 @@ func (d *dialect) arg(v any) any {
 	return v
 }
 
-func dollar(n int) string { return "$" + strconv.Itoa(n) }
+func dollar(text []byte, n int) []byte { return strconv.AppendInt(append(text, '$'), int64(n), 10) }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"galley/internal/cms"
@@ -70,19 +71,19 @@ func (q queries) findByPathname(ctx context.Context, siteID cms.ID, version cms.
 // foundPages puts the rows of each page together. A page that holds a pathname
 // in several locales is found in each.
 func foundPages(rows []foundRow) []cms.FoundPage {
-	type name struct{ id, claimed cms.ID }
-	var order []name
-	byPage := map[name][]cms.PageRow{}
+	var firsts []foundRow // of each page
+	var ofPage [][]cms.PageRow
 	for _, r := range rows {
-		n := name{r.ID, r.claimed}
-		if byPage[n] == nil {
-			order = append(order, n)
+		i := slices.IndexFunc(firsts, func(first foundRow) bool { return first.ID == r.ID && first.claimed == r.claimed })
+		if i < 0 {
+			i = len(firsts)
+			firsts, ofPage = append(firsts, r), append(ofPage, nil)
 		}
-		byPage[n] = append(byPage[n], r.PageRow)
+		ofPage[i] = append(ofPage[i], r.PageRow)
 	}
-	pages := make([]cms.FoundPage, len(order))
-	for i, n := range order {
-		pages[i] = cms.FoundPage{Page: cms.PageFromRows(byPage[n]), Shape: rows[0].shape, ClaimedIn: n.claimed}
+	pages := make([]cms.FoundPage, len(firsts))
+	for i, first := range firsts {
+		pages[i] = cms.FoundPage{Page: cms.PageFromRows(ofPage[i]), Shape: first.shape, ClaimedIn: first.claimed}
 	}
 	return pages
 }

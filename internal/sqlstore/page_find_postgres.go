@@ -30,7 +30,9 @@ func newFinders(q queries) *finders {
 	return f
 }
 
-// Here and below, the offset keeps PostgreSQL from joining tables as wholes.
+// Here and below, the offset keeps PostgreSQL from joining tables as wholes. The
+// shapes come afterwards: it would read a table of up to some hundred sites from
+// one end to the other for each row.
 
 func (q queries) findByIDs(ctx context.Context, version cms.Version, ids []cms.ID) (map[cms.ID][]cms.FoundPage, error) {
 	if len(ids) == 1 {
@@ -38,10 +40,10 @@ func (q queries) findByIDs(ctx context.Context, version cms.Version, ids []cms.I
 		return map[cms.ID][]cms.FoundPage{ids[0]: pages}, err
 	}
 	wanted, kind := arrayOf(anys(ids))
-	rows, err := all(ctx, q, scanFoundRow, `select `+prefixed+`, (select s.shape from site s where s.id = p.site_id)
+	rows, err := all(ctx, q, scanFoundRow, `with p as materialized (select `+prefixed+`
 		from unnest(cast(? as `+kind+`)) wanted (id) cross join lateral (select * from page o
 			where o.site_id = (select d.site_id from directory d where d.id = wanted.id) and o.`+is(version)+` and o.id = wanted.id
-			offset 0) p`, wanted)
+			offset 0) p) select p.*, s.shape from p join site s on s.id = p.site_id`, wanted)
 	return foundFor(rows, func(r foundRow) cms.ID { return r.ID }), err
 }
 
@@ -57,13 +59,13 @@ func (q queries) findByPathnames(ctx context.Context, version cms.Version, paths
 	sites, siteKind := arrayOf(siteIDs)
 	names, nameKind := arrayOf(pathnames)
 	rows, err := all(ctx, q, func(r row) (f foundRow, err error) {
-		f.PageRow, err = scanPageRow(withColumn(withColumn(withColumn(r, &f.asked), &f.claimed), &f.shape))
+		f.PageRow, err = scanPageRow(withColumn(withColumn(withColumn(r, &f.shape), &f.asked), &f.claimed))
 		return f, err
-	}, `select `+prefixed+`, (select s.shape from site s where s.id = p.site_id), p.claimed, wanted.pathname
+	}, `with p as materialized (select `+prefixed+`, p.claimed, wanted.pathname as asked
 		from unnest(cast(? as `+siteKind+`), cast(? as `+nameKind+`)) wanted (site_id, pathname) cross join lateral (
 			select o.*, c.locale_id as claimed from pathname c join page o on o.site_id = c.site_id and o.`+is(version)+` and o.id = c.owner_id
 			where c.site_id = wanted.site_id and c.`+is(version)+` and c.pathname = wanted.pathname and not c.by_route
-			offset 0) p`, sites, names)
+			offset 0) p) select p.*, s.shape from p join site s on s.id = p.site_id`, sites, names)
 	return foundFor(rows, func(r foundRow) sitePath { return sitePath{r.SiteID, r.asked} }), err
 }
 

@@ -32,7 +32,7 @@ func (q queries) Pages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([
 	}, more)
 	return all(ctx, q, func(r row) (l cms.ListedPage, err error) {
 		var paths *string
-		r = withColumn(r, new(any)) // the sort key
+		r = withColumn(r, ignored{}) // the sort key
 		if withPaths {
 			r = withColumn(r, &paths)
 		}
@@ -46,7 +46,7 @@ func (q queries) Pages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([
 // PageOrder is Pages for no more than the indexes have.
 func (q queries) PageOrder(ctx context.Context, pq cms.PageQuery) ([]cms.ID, error) {
 	query, args := q.listQuery(pq, func(source) string { return `p.id` }, nil)
-	return all(ctx, q, func(r row) (cms.ID, error) { return scanID(withColumn(r, new(any))) }, query, args...)
+	return all(ctx, q, func(r row) (cms.ID, error) { return scanID(withColumn(r, ignored{})) }, query, args...)
 }
 
 // splitPaths reads what the dialect's pathList wrote: a line for each locale.

@@ -103,6 +103,7 @@ func OpenPostgres(url string, observe Observe) (*Store, error) {
 	db.SetMaxOpenConns(maxPostgresConns)
 	db.SetMaxIdleConns(maxPostgresConns)
 	s := newStore(postgresDialect, db, db, observe)
+	s.queries.conn = poolOf(db, pooled)
 	s.queries.finders = newFinders(s.queries)
 	voice := stdlib.OpenDB(*pooled)
 	voice.SetMaxOpenConns(1)

@@ -54,7 +54,7 @@ func (s *Store) OpenReplica(url string) (*Replica, error) {
 	}
 	r := &Replica{store: s, node: cms.NewID(), looks: stdlib.OpenDB(*config)}
 	r.reads = stdlib.OpenDB(*config, stdlib.OptionAfterConnect(r.greet))
-	r.queries = queries{conn: r.reads, dialect: s.dialect}
+	r.queries = queries{conn: poolOf(r.reads, config), dialect: s.dialect}
 	r.queries.finders = newFinders(r.queries)
 	r.looks.SetMaxOpenConns(1)
 	r.reads.SetMaxOpenConns(maxPostgresConns)

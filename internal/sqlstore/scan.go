@@ -38,6 +38,11 @@ func (s nullTimeScanner) Scan(src any) error {
 
 func scanNullTime(dst **time.Time) nullTimeScanner { return nullTimeScanner{dst} }
 
+// ignored is a column that nobody reads.
+type ignored struct{}
+
+func (ignored) Scan(any) error { return nil }
+
 // withColumn is a row with one column more than its scanner asks for.
 func withColumn(r row, last any) row { return longerRow{r, last} }
 

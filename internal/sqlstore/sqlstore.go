@@ -182,28 +182,42 @@ func (q queries) run(ctx context.Context, query string, args ...any) error {
 	return err
 }
 
-// row is the part of *sql.Rows that scanning needs.
+// row is what scanning needs of one.
 type row interface{ Scan(dest ...any) error }
 
 // all returns every row of a query.
 func all[T any](ctx context.Context, q queries, scan func(row) (T, error), query string, args ...any) ([]T, error) {
-	rows, err := q.conn.QueryContext(ctx, q.dialect.rebind(query), q.dialect.args(args)...)
-	if err != nil {
-		return nil, q.fail(ctx, err)
-	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what matters
 	var items []T
-	for rows.Next() {
-		item, err := scan(rows)
+	err := q.each(ctx, q.dialect.rebind(query), q.dialect.args(args), func(r row) error {
+		item, err := scan(r)
 		if err == nil {
 			err = ctx.Err()
 		}
-		if err != nil {
-			return nil, q.fail(ctx, err)
-		}
 		items = append(items, item)
+		return err
+	})
+	if err != nil {
+		return nil, q.fail(ctx, err)
 	}
-	return items, q.fail(ctx, rows.Err())
+	return items, nil
+}
+
+// each shows every row of a query, one after the other.
+func (q queries) each(ctx context.Context, query string, args []any, show func(row) error) error {
+	if pool, ok := q.conn.(rowPool); ok {
+		return pool.each(ctx, query, args, show)
+	}
+	rows, err := q.conn.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err tells what matters
+	for rows.Next() {
+		if err := show(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // one returns the first row of a query, or errNoRows.

@@ -25,7 +25,7 @@ func TestModel(t *testing.T) {
 // first: to them failing runs are reduced.
 var ops = slices.Concat(
 	slices.Repeat([]string{"createPage", "publish", "updatePage", "publish", "updatePage", "updatePage"}, 12),
-	slices.Repeat([]string{"changeDefault", "deleteLocale", "restoreLocale"}, 8),
+	slices.Repeat([]string{"changeDefault", "deleteLocale", "restoreLocale", "batch"}, 8),
 	slices.Repeat([]string{"deletePage", "restorePage", "discardPage", "publishPage", "restorePublish"}, 5),
 	slices.Repeat([]string{"schedule", "wait", "delocalizePage", "restoreSite"}, 3),
 	slices.Repeat([]string{"createLocale", "createRoute", "updateRoute", "deleteRoute", "review", "cancelPublish"}, 2),
@@ -67,16 +67,15 @@ var drawStep = rapid.Custom(func(t *rapid.T) step {
 	case "createPage":
 		st.set = drawFields(t, true)
 		st.set["pathname"] = drawPath.Draw(t, "pathname")
-	case "updatePage":
-		st.page, st.locale = drawIndex.Draw(t, "page"), drawIndex.Draw(t, "locale")
-		st.set = drawFields(t, false)
-		if chance(t, 4, "gives up") {
-			st.inherit = []string{oneOf("pathname", "title", "isOnline").Draw(t, "inherit")}
+	case "updatePage", "delocalizePage", "deletePage":
+		drawEdit(t, &st)
+	case "batch":
+		for range 2 + evenly(2).Draw(t, "more") {
+			edit := step{op: oneOf("updatePage", "updatePage", "updatePage", "delocalizePage", "deletePage").Draw(t, "edit")}
+			drawEdit(t, &edit)
+			st.batch = append(st.batch, edit)
 		}
-		st.rename = chance(t, 5, "rename")
-	case "delocalizePage":
-		st.page, st.locale = drawIndex.Draw(t, "page"), drawIndex.Draw(t, "locale")
-	case "deletePage", "restorePage", "discardPage", "publishPage":
+	case "restorePage", "discardPage", "publishPage":
 		st.page = drawIndex.Draw(t, "page")
 	case "createLocale", "changeDefault":
 		st.code = drawCode.Draw(t, "code")
@@ -97,6 +96,22 @@ var drawStep = rapid.Custom(func(t *rapid.T) step {
 	}
 	return st
 })
+
+func drawEdit(t *rapid.T, st *step) {
+	st.page = drawIndex.Draw(t, "page")
+	if st.op == "deletePage" {
+		return
+	}
+	st.locale = drawIndex.Draw(t, "locale")
+	if st.op == "delocalizePage" {
+		return
+	}
+	st.set = drawFields(t, false)
+	if chance(t, 4, "gives up") {
+		st.inherit = []string{oneOf("pathname", "title", "isOnline").Draw(t, "inherit")}
+	}
+	st.rename = chance(t, 5, "rename")
+}
 
 func drawPublish(t *rapid.T, st *step) {
 	st.confirm = rapid.Bool().Draw(t, "confirm")

@@ -25,6 +25,21 @@ var regressions = []struct {
 	name  string
 	steps []step
 }{
+	{"an edit of a batch sees that the one before has given a pathname back to inheritance", []step{
+		{op: "updatePage", locale: 1, set: Fields{"pathname": "/c"}},
+		{op: "batch", batch: []step{
+			{op: "delocalizePage", locale: 1},
+			{op: "updatePage", page: 1, locale: 1, set: Fields{"pathname": "/a"}},
+		}},
+		{op: "publish"},
+	}},
+	{"an edit of a batch sees that the one before has made room for it in a locale", []step{
+		{op: "batch", batch: []step{
+			{op: "updatePage", locale: 1, set: Fields{"pathname": "/c"}},
+			{op: "updatePage", page: 1, locale: 1, set: Fields{"pathname": "/a"}},
+		}},
+		{op: "publish"},
+	}},
 	{"taking a page away is not the last time that it went live", []step{
 		{op: "publish", pages: []int{0}},
 		{op: "publish"},

@@ -32,6 +32,7 @@ type step struct {
 	plan    plan
 	confirm bool
 	seconds int
+	batch   []step // edits, all or none
 }
 
 // plan is what a publish is guarded by.
@@ -77,6 +78,13 @@ func (s step) String() string {
 	note("plan", s.plan != noPlan, []string{"", "freshPlan", "savedPlan"}[s.plan])
 	note("confirm", s.confirm, "true")
 	number("seconds", s.seconds)
+	if s.batch != nil {
+		var edits []string
+		for _, edit := range s.batch {
+			edits = append(edits, strings.TrimSuffix(edit.String(), ","))
+		}
+		note("batch", true, "[]step{"+strings.Join(edits, ", ")+"}")
+	}
 	return "{" + strings.Join(parts, ", ") + "},"
 }
 
@@ -92,6 +100,7 @@ var operations = map[string]func(*world, *Site, step) (cms.Code, error){
 	"restorePage":    (*world).restorePage,
 	"delocalizePage": (*world).delocalizePage,
 	"discardPage":    (*world).discardPage,
+	"batch":          (*world).batch,
 	"publishPage":    (*world).publishPage,
 	"createLocale":   (*world).createLocale,
 	"deleteLocale":   (*world).deleteLocale,
@@ -115,7 +124,7 @@ var operations = map[string]func(*world, *Site, step) (cms.Code, error){
 
 // draftOnly are the operations that readers of the live version never notice.
 var draftOnly = []string{
-	"createPage", "updatePage", "deletePage", "restorePage", "delocalizePage", "discardPage", "review", "schedule", "cancelPublish",
+	"createPage", "updatePage", "deletePage", "restorePage", "delocalizePage", "discardPage", "batch", "review", "schedule", "cancelPublish",
 }
 
 func pick[T any](list []T, i int, none T) T {
@@ -191,29 +200,85 @@ func (w *world) createPage(s *Site, st step) (cms.Code, error) {
 }
 
 func (w *world) updatePage(s *Site, st step) (cms.Code, error) {
-	id := pick(likely(s.PageIDs, func(id cms.ID) bool { return s.Draft.at(id) != nil }), st.page, cms.NewID())
-	locale, name := pick(likely(s.Locales, func(l *Locale) bool { return !l.Hidden }), st.locale, nil).ID, ""
-	set := maps.Clone(st.set)
-	if set == nil {
-		set = Fields{}
+	e := editOf(s, st)
+	_, err := w.svc.UpdatePage(w.ctx(), w.who, service.Ref{ID: e.id}, e.asked,
+		func(bool) (cms.PagePatch, error) { return e.fields, nil }, nil)
+	return s.UpdatePage(e.id, e.locale, e.name, e.set, w.now()), err
+}
+
+// edit is an update of a page, for the service and for the model.
+type edit struct {
+	id, locale cms.ID
+	asked      string // the locale, unless it is the default one
+	fields     cms.PagePatch
+	name       string
+	set        Fields
+}
+
+func editOf(s *Site, st step) edit {
+	e := edit{
+		id:     pick(likely(s.PageIDs, func(id cms.ID) bool { return s.Draft.at(id) != nil }), st.page, cms.NewID()),
+		locale: pick(likely(s.Locales, func(l *Locale) bool { return !l.Hidden }), st.locale, nil).ID,
+		set:    maps.Clone(st.set),
+	}
+	if e.set == nil {
+		e.set = Fields{}
 	}
 	for _, field := range st.inherit {
-		if locale != s.Default {
-			set[field] = nil
+		if e.locale != s.Default {
+			e.set[field] = nil
 		}
 	}
-	fields := patch(set)
-	if st.rename && locale == s.Default {
-		name = otherName(s.Draft[id].Name)
-		fields.Name = cms.Some(name)
+	e.fields = patch(e.set)
+	if e.locale != s.Default {
+		e.asked = e.locale.String()
+	} else if st.rename {
+		e.name = otherName(s.Draft[e.id].Name)
+		e.fields.Name = cms.Some(e.name)
 	}
-	asked := locale.String()
-	if locale == s.Default {
-		asked = ""
+	return e
+}
+
+// batch does edits one after the other, and none if one fails.
+func (w *world) batch(s *Site, st step) (cms.Code, error) {
+	before, code := s.Draft, done
+	var operations []cms.PageOperation
+	for _, edit := range st.batch {
+		op := cms.PageOperation{Op: cms.Some(cms.OpDelete)}
+		var failed cms.Code
+		switch edit.op {
+		case "updatePage":
+			e := editOf(s, edit)
+			op = cms.PageOperation{Op: cms.Some(cms.OpUpdate), PageID: cms.Some(e.id), PagePatch: e.fields}
+			if e.asked != "" {
+				op.Locale = cms.Some(e.asked)
+			}
+			failed = s.UpdatePage(e.id, e.locale, e.name, e.set, w.now())
+		case "deletePage":
+			id := pageAt(s, edit.page)
+			op.PageID = cms.Some(id)
+			failed = s.DeletePage(id, w.now())
+		case "delocalizePage":
+			id, locale := localizedAt(s, edit)
+			op.PageID, op.Locale = cms.Some(id), cms.Some(locale.String())
+			failed = s.DelocalizePage(id, locale, w.now())
+		}
+		operations = append(operations, op)
+		switch {
+		case failed == conflict && code == done:
+			code = conflict
+		case failed != done && failed != conflict:
+			code = badRequest // the operation names what is not there
+		}
 	}
-	_, err := w.svc.UpdatePage(w.ctx(), w.who, service.Ref{ID: id}, asked,
-		func(bool) (cms.PagePatch, error) { return fields, nil }, nil)
-	return s.UpdatePage(id, locale, name, set, w.now()), err
+	if s.Deleted {
+		code = notFound
+	}
+	if code != done {
+		s.Draft = before
+	}
+	_, err := w.svc.BatchPages(w.ctx(), w.who, service.Given(cms.PageBatch{SiteID: cms.Some(s.ID), Operations: cms.Some(operations)}))
+	return code, err
 }
 
 func (w *world) deletePage(s *Site, st step) (cms.Code, error) {
@@ -227,9 +292,14 @@ func (w *world) restorePage(s *Site, st step) (cms.Code, error) {
 	return s.RestorePage(id, w.now()), err
 }
 
+// localizedAt is a page that a locale overrides something of, if there is one.
+func localizedAt(s *Site, st step) (id, locale cms.ID) {
+	locale = localeAt(s, st.locale)
+	return pick(likely(s.PageIDs, func(id cms.ID) bool { return s.Draft[id].Own[locale] != nil }), st.page, cms.NewID()), locale
+}
+
 func (w *world) delocalizePage(s *Site, st step) (cms.Code, error) {
-	locale := localeAt(s, st.locale)
-	id := pick(likely(s.PageIDs, func(id cms.ID) bool { return s.Draft[id].Own[locale] != nil }), st.page, cms.NewID())
+	id, locale := localizedAt(s, st)
 	err := w.svc.DelocalizePage(w.ctx(), w.who, service.Ref{ID: id}, locale.String(), nil)
 	return s.DelocalizePage(id, locale, w.now()), err
 }

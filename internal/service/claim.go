@@ -7,15 +7,19 @@ import (
 	"galley/internal/cms"
 )
 
+// pageReader reads a page as it is by now.
+type pageReader func(ctx context.Context, siteID cms.ID, version cms.Version, id cms.ID) (cms.Page, error)
+
 // moveClaims gives up the pathnames of before and takes those of after, for a
 // page or a route. page is the page as it will be; the zero page for a route.
-func moveClaims(ctx context.Context, tx cms.Tx, siteID cms.ID, page cms.Page, before, after []cms.Claim) error {
+// Others' are read by the reader.
+func moveClaims(ctx context.Context, tx cms.Tx, others pageReader, siteID cms.ID, page cms.Page, before, after []cms.Claim) error {
 	released := without(before, after)
 	taken := without(after, before)
 	if len(released) == 0 && len(taken) == 0 {
 		return nil
 	}
-	if err := checkClaims(ctx, tx, siteID, page, after); err != nil {
+	if err := checkClaims(ctx, tx, others, siteID, page, after); err != nil {
 		return err
 	}
 	if err := tx.ReleasePathnames(ctx, siteID, released); err != nil {
@@ -29,7 +33,7 @@ func without(claims, others []cms.Claim) []cms.Claim {
 }
 
 // checkClaims refuses claims that clash with what others hold.
-func checkClaims(ctx context.Context, tx cms.Tx, siteID cms.ID, page cms.Page, claims []cms.Claim) error {
+func checkClaims(ctx context.Context, tx cms.Tx, others pageReader, siteID cms.ID, page cms.Page, claims []cms.Claim) error {
 	for _, version := range []cms.Version{cms.Draft, cms.Live} {
 		var pathnames []string
 		for _, c := range claims {
@@ -44,7 +48,7 @@ func checkClaims(ctx context.Context, tx cms.Tx, siteID cms.ID, page cms.Page, c
 		overrides := func(id, locale cms.ID) (bool, error) {
 			p := page
 			if id != page.ID {
-				if p, err = tx.Page(ctx, siteID, version, id); err != nil {
+				if p, err = others(ctx, siteID, version, id); err != nil {
 					return false, err
 				}
 			}

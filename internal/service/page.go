@@ -432,7 +432,7 @@ func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale st
 // savePage stores a page if anything about it changed, says when, and tells
 // whether it did.
 func (s *Service) savePage(ctx context.Context, tx cms.Tx, locales cms.Locales, before cms.Page, after *cms.Page) (bool, error) {
-	changed, err := s.changeClaims(ctx, tx, locales, before, after)
+	changed, err := s.changeClaims(ctx, tx, tx.Page, locales, before, after)
 	if err != nil || !changed {
 		return false, err
 	}
@@ -440,12 +440,12 @@ func (s *Service) savePage(ctx context.Context, tx cms.Tx, locales cms.Locales, 
 }
 
 // changeClaims is savePage but for the page itself.
-func (s *Service) changeClaims(ctx context.Context, tx cms.Tx, locales cms.Locales, before cms.Page, after *cms.Page) (bool, error) {
+func (s *Service) changeClaims(ctx context.Context, tx cms.Tx, others pageReader, locales cms.Locales, before cms.Page, after *cms.Page) (bool, error) {
 	if before.SameContent(*after) && (before.DeletedAt == nil) == (after.DeletedAt == nil) {
 		return false, nil
 	}
 	after.UpdatedAt = s.now()
-	return true, moveClaims(ctx, tx, after.SiteID, *after, before.Claims(locales), after.Claims(locales))
+	return true, moveClaims(ctx, tx, others, after.SiteID, *after, before.Claims(locales), after.Claims(locales))
 }
 
 // wroteDraft is a change of a page's draft, which may be its end.

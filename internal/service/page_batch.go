@@ -148,6 +148,17 @@ func (d drafts) find(id cms.ID) (cms.Page, error) {
 	return *page, nil
 }
 
+// over reads pages as the operations so far have left them, and those that the
+// batch is not about from the store.
+func (d drafts) over(tx cms.Tx) pageReader {
+	return func(ctx context.Context, siteID cms.ID, version cms.Version, id cms.ID) (cms.Page, error) {
+		if page := d.now[id]; page != nil && version == cms.Draft {
+			return *page, nil
+		}
+		return tx.Page(ctx, siteID, version, id)
+	}
+}
+
 // changes are what became of them.
 func (d drafts) changes() []cms.PageChange {
 	var changes []cms.PageChange
@@ -176,7 +187,7 @@ func (s *Service) operate(ctx context.Context, tx cms.Tx, site cms.Site, spoken 
 	if err != nil {
 		return BatchResult{}, nil, err
 	}
-	changed, err := s.changeClaims(ctx, tx, spoken.locales, before, &after)
+	changed, err := s.changeClaims(ctx, tx, pages.over(tx), spoken.locales, before, &after)
 	result := BatchResult{Page: spoken.view(after), Deleted: after.DeletedAt != nil}
 	if err != nil || !changed {
 		return result, nil, err

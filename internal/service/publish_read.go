@@ -178,7 +178,7 @@ func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID, body E
 		}
 		after := cms.DiscardPage(draft, live, spoken.locales)
 		view = spoken.view(after)
-		if err := moveClaims(ctx, tx, site.ID, after, draft.Claims(spoken.locales), after.Claims(spoken.locales)); err != nil {
+		if err := moveClaims(ctx, tx, tx.Page, site.ID, after, draft.Claims(spoken.locales), after.Claims(spoken.locales)); err != nil {
 			return err
 		}
 		if err := tx.UpdatePage(ctx, draft, after); err != nil {

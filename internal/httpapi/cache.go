@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"strings"
 	"sync/atomic"
 
 	"github.com/maypok86/otter/v2"
@@ -130,5 +131,6 @@ func (c *cache) keep(r *request, ans answer, body []byte, tag string) {
 	if ans.passing || !c.svc.Unchanged(r.moment, ans.about...) {
 		return
 	}
-	c.answers.Set(cacheKey{r.who.ID(), r.RequestURI}, &keptAnswer{body, tag, r.pattern, ans.about, r.moment, ans.giveOut})
+	// A copy: the address may be a part of the whole request, with its key.
+	c.answers.Set(cacheKey{r.who.ID(), strings.Clone(r.RequestURI)}, &keptAnswer{body, tag, r.pattern, ans.about, r.moment, ans.giveOut})
 }

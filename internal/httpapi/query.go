@@ -100,7 +100,7 @@ var (
 			if _, ok := cms.ParseID(v); !ok && !cms.LocaleCodeForm(v) {
 				return "must be a locale code or id"
 			}
-			q.locale = v
+			q.locale = strings.Clone(v) // it may be kept longer than the request
 			return ""
 		},
 	}
@@ -111,7 +111,7 @@ var (
 			if strings.ContainsRune(v, 0) {
 				return "must not have a NUL character"
 			}
-			q.pathPrefix = v
+			q.pathPrefix = strings.Clone(v) // it may be kept longer than the request
 			return ""
 		},
 	}
@@ -119,10 +119,11 @@ var (
 		name: "sortBy", doc: "The order of the list.",
 		schema: schema{"type": "string", "enum": cms.PageSorts, "default": cms.SortPath},
 		parse: func(q *query, v string) string {
-			if !slices.Contains(cms.PageSorts, cms.PageSort(v)) {
+			i := slices.Index(cms.PageSorts, cms.PageSort(v))
+			if i < 0 {
 				return "must be one of path, title, description, createdAt, updatedAt"
 			}
-			q.sort = cms.PageSort(v)
+			q.sort = cms.PageSorts[i] // it may be kept longer than the request
 			return ""
 		},
 	}

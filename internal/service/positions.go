@@ -1,6 +1,7 @@
 package service
 
 import (
+	"strings"
 	"sync"
 
 	"galley/internal/cms"
@@ -39,6 +40,7 @@ func newPositions() *positions {
 }
 
 func (p *positions) remember(caller cms.ID, q cms.PageQuery, last position) {
+	last.Key.Text = strings.Clone(last.Key.Text) // it may be a part of something long
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.young) >= maxPositions {

@@ -37,9 +37,13 @@ func (q queries) Audit(ctx context.Context, ask cms.AuditQuery) ([]cms.AuditEntr
 			return nil, err
 		}
 		newest = append(newest, entries...)
+		slices.SortFunc(newest, func(a, b cms.AuditEntry) int { return cms.CompareIDs(b.ID, a.ID) })
+		if len(newest) > ask.Limit+1 { // of many sites, this is all that is in memory
+			clear(newest[ask.Limit+1:])
+			newest = newest[:ask.Limit+1]
+		}
 	}
-	slices.SortFunc(newest, func(a, b cms.AuditEntry) int { return cms.CompareIDs(b.ID, a.ID) })
-	return newest[:min(len(newest), ask.Limit+1)], nil
+	return newest, nil
 }
 
 func (q queries) audit(ctx context.Context, ask cms.AuditQuery) ([]cms.AuditEntry, error) {

@@ -3,8 +3,11 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 
 	"galley/internal/cms"
 )
@@ -18,6 +21,9 @@ import (
 const (
 	maxRounds    = 2  // of one kind at a time
 	maxRoundSize = 32 // keys
+	// maxRoundTime is how long a statement may take that several wait for. One
+	// that meets a connection on which nothing comes any more holds up others.
+	maxRoundTime = 5 * time.Second
 )
 
 var errNotRead = errors.New("a shared read did not end")
@@ -35,25 +41,34 @@ type gathering[K comparable, V any] struct {
 type round[K comparable, V any] struct {
 	keys   []K
 	shared bool
-	turn   chan struct{} // closed when it may begin
+	turn   chan struct{} // closed when it may begin; nil: at once
 	done   chan struct{} // closed when it has ended
 	found  map[K]V
 	err    error
+	panics any // what the read ended with, if not by itself
 }
 
 // find returns what a key leads to. Nobody fails because of others: who shared
 // a statement that failed reads alone.
 func (g *gathering[K, V]) find(ctx context.Context, key K) (V, error) {
 	r, leads := g.join(key)
-	if leads {
-		<-r.turn // never long: those before it end
-		g.run(ctx, r)
+	switch {
+	case leads && r.turn == nil:
+		g.run(ctx, r) // nobody joins what has begun
+	case leads:
+		go func() { // others need it when the caller leaves
+			<-r.turn // never long: those before it end
+			g.run(ctx, r)
+		}()
 	}
 	var none V
 	select {
 	case <-r.done:
 	case <-ctx.Done():
 		return none, cms.Unavailable(ctx.Err())
+	}
+	if leads && r.panics != nil {
+		panic(r.panics)
 	}
 	if r.err == nil || !r.shared {
 		return r.found[key], r.err
@@ -75,11 +90,11 @@ func (g *gathering[K, V]) join(key K) (r *round[K, V], leads bool) {
 		}
 		return r, false
 	}
-	r = &round[K, V]{keys: []K{key}, turn: make(chan struct{}), done: make(chan struct{})}
+	r = &round[K, V]{keys: []K{key}, done: make(chan struct{})}
 	if g.running < maxRounds {
 		g.running++
-		close(r.turn)
 	} else {
+		r.turn = make(chan struct{})
 		g.queue = append(g.queue, r)
 	}
 	return r, true
@@ -87,6 +102,11 @@ func (g *gathering[K, V]) join(key K) (r *round[K, V], leads bool) {
 
 func (g *gathering[K, V]) run(ctx context.Context, r *round[K, V]) {
 	defer g.end(r)
+	defer func() {
+		if cause := recover(); cause != nil {
+			r.panics = fmt.Sprintf("%v\n%s", cause, debug.Stack())
+		}
+	}()
 	if r.shared { // others need it after the caller has left
 		var cancel context.CancelFunc
 		ctx, cancel = stayOn(ctx)
@@ -109,11 +129,8 @@ func (g *gathering[K, V]) end(r *round[K, V]) {
 	g.queue = g.queue[1:]
 }
 
-// stayOn is a context that ends at the same time at the latest, and not before.
+// stayOn is a context that does not end when its caller leaves, but when a round
+// has had its time.
 func stayOn(ctx context.Context) (context.Context, context.CancelFunc) {
-	stays := context.WithoutCancel(ctx)
-	if deadline, ok := ctx.Deadline(); ok {
-		return context.WithDeadline(stays, deadline)
-	}
-	return stays, func() {}
+	return context.WithTimeout(context.WithoutCancel(ctx), maxRoundTime)
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"galley/internal/cms"
 )
 
 // doubling is a gathering that finds twice a number, and what it was asked.
@@ -143,6 +145,44 @@ func TestARoundOutlivesWhoBeganIt(t *testing.T) {
 				t.Errorf("there were %d rounds, want %d: nobody read alone", len(d.rounds), maxRounds+1)
 			}
 		})
+	}
+}
+
+func TestWhoBeganARoundMayLeave(t *testing.T) {
+	letGo := make(chan struct{})
+	d := newDoubling(letGo, never)
+	var readers sync.WaitGroup
+	d.fill(t, &readers)
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() {
+		_, err := d.find(ctx, 100)
+		left <- err
+	}()
+	until(t, "the first waits", func() bool { return d.waiting() == 1 })
+	readers.Go(func() { d.wants(t, 200) })
+	until(t, "another waits", d.gathering.shared)
+	leave()
+	select {
+	case err := <-left:
+		if cms.CodeOf(err) != cms.CodeUnavailable {
+			t.Errorf("who left is told %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("who left is held until those before have ended")
+	}
+	close(letGo)
+	readers.Wait()
+}
+
+// A connection on which nothing comes any more holds nobody up for long.
+func TestARoundHasItsTime(t *testing.T) {
+	long, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	ctx, cancel := stayOn(long)
+	defer cancel()
+	if end, ok := ctx.Deadline(); !ok || time.Until(end) > maxRoundTime {
+		t.Errorf("it ends at %v, %v", end, ok)
 	}
 }
 

@@ -3,9 +3,12 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"runtime"
 	"sync/atomic"
 	"time"
+
+	"galley/internal/cms"
 )
 
 // SQLite has one writer, and most of a small write is the sync at its end. So
@@ -82,8 +85,8 @@ func (w *writer) take(ctx context.Context, alone bool, write func(conn) error) (
 		w.open = &group{tx: tx, since: time.Now(), done: make(chan struct{})}
 	}
 	g := w.open
-	wrote, err := w.runMember(ctx, write)
-	if err != nil && wrote {
+	spoiled, err := w.runMember(ctx, write)
+	if spoiled {
 		first := g.members == 0
 		w.undo()
 		if first {
@@ -102,8 +105,10 @@ func (w *writer) take(ctx context.Context, alone bool, write func(conn) error) (
 }
 
 // runMember runs the callback, unless its caller has left meanwhile, and tells
-// whether it wrote. A panic takes the group's transaction with it.
-func (w *writer) runMember(ctx context.Context, write func(conn) error) (wrote bool, err error) {
+// whether it failed in a way that spoils the group's transaction: after it had
+// written, or by an error of SQLite's, which may have ended the transaction. A
+// panic takes that with it, too.
+func (w *writer) runMember(ctx context.Context, write func(conn) error) (spoiled bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, w.fail(ctx, err)
 	}
@@ -116,7 +121,13 @@ func (w *writer) runMember(ctx context.Context, write func(conn) error) (wrote b
 	}()
 	err = write(member)
 	finished = true
-	return member.wrote, err
+	return err != nil && (member.wrote || !isRefusal(err)), err
+}
+
+// isRefusal tells whether an error is an answer, and nothing went wrong.
+func isRefusal(err error) bool {
+	refusal, ok := errors.AsType[*cms.Error](err)
+	return ok && refusal.Code != cms.CodeUnavailable
 }
 
 func (w *writer) commit() {

@@ -141,6 +141,39 @@ func TestAMemberThatPanicsTakesNothingOfOthersWithIt(t *testing.T) {
 	}
 }
 
+// SQLite ends a transaction by itself after some errors, of reads as well. What
+// others have done in it, or would do after it, is done again.
+func TestAReadThatEndedTheTransactionTakesNothingOfOthersWithIt(t *testing.T) {
+	s := groupStore(t)
+	broken := cms.Unavailable(errors.New("disk I/O error"))
+	var members []func(cms.Tx) error
+	var want []string
+	for i := range 9 {
+		if i%3 == 1 {
+			members = append(members, func(tx cms.Tx) error {
+				q, _ := tx.(queries)
+				rows, err := q.conn.QueryContext(t.Context(), `rollback`)
+				if err != nil {
+					return err
+				}
+				rows.Next()
+				return errors.Join(broken, rows.Err(), rows.Close())
+			})
+			continue
+		}
+		want = append(want, fmt.Sprint(i))
+		members = append(members, makesWorkspace(t.Context(), fmt.Sprint(i)))
+	}
+	for i, err := range crowd(t, s, members) {
+		if i%3 == 1 && !errors.Is(err, broken) || i%3 != 1 && err != nil {
+			t.Errorf("member %d is answered %v", i, err)
+		}
+	}
+	if got := workspaceNames(t, s); !slices.Equal(got, want) {
+		t.Errorf("stored are %v, want %v", got, want)
+	}
+}
+
 func TestACallerWhoLeftDoesNotHoldOthersUp(t *testing.T) {
 	s := groupStore(t)
 	gone, leave := context.WithCancel(t.Context())

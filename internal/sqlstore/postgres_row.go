@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/stdlib"
 
@@ -36,23 +35,10 @@ func poolOf(db *sql.DB, config *pgx.ConnConfig) conn {
 	return rowPool{db}
 }
 
-// maxFirstTries is how often a statement is sent that did not get through to the
-// server, as database/sql does.
-const maxFirstTries = 3
-
-// each shows every row of a query, one after the other.
-func (p rowPool) each(ctx context.Context, query string, args []any, show func(row) error) (err error) {
-	for range maxFirstTries {
-		if err = p.try(ctx, query, args, show); !pgconn.SafeToRetry(err) {
-			break
-		}
-	}
-	return err
-}
-
 var binaryResults = pgx.QueryResultFormats{pgx.BinaryFormatCode}
 
-func (p rowPool) try(ctx context.Context, query string, args []any, show func(row) error) error {
+// each shows every row of a query, one after the other.
+func (p rowPool) each(ctx context.Context, query string, args []any, show func(row) error) error {
 	conn, err := p.Conn(ctx)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -47,6 +48,62 @@ func TestPurgeLeavesNoRowBehind(t *testing.T) {
 				t.Errorf("another site had %v rows and has %v", before, after)
 			}
 		})
+	}
+}
+
+// Whoever is restoring a site has it, and whoever comes after its end finds
+// nothing: an answered restore is never undone by a purge.
+func TestPurgeAndRestoreExcludeEachOther(t *testing.T) {
+	s := postgresForTest(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	site := seedSite(t, s)
+	site.DeletedAt = new(time.Unix(0, 0))
+	do(t, s.InTx(ctx, func(tx cms.Tx) error { return tx.UpdateSite(ctx, site) }))
+	purge := func(tx cms.Tx) (n int, err error) {
+		sites, err := tx.PurgeSites(ctx, time.Now(), 10)
+		return len(sites), err
+	}
+	do(t, s.InTx(ctx, func(tx cms.Tx) error {
+		restored, err := tx.LockSite(ctx, site.ID, cms.LockExclusive)
+		if err != nil {
+			return err
+		}
+		do(t, s.InTx(ctx, func(other cms.Tx) error {
+			if n, err := purge(other); n != 0 || err != nil {
+				t.Errorf("%d sites are purged while one is restored, %v", n, err)
+			}
+			return nil
+		}))
+		restored.DeletedAt = nil
+		return tx.UpdateSite(ctx, restored)
+	}))
+	found, err := s.Site(ctx, site.ID)
+	if do(t, err); found.DeletedAt != nil {
+		t.Error("the site is not restored")
+	}
+
+	do(t, s.InTx(ctx, func(tx cms.Tx) error { return tx.UpdateSite(ctx, site) }))
+	restoring := make(chan error, 1)
+	do(t, s.InTx(ctx, func(tx cms.Tx) error {
+		if n, err := purge(tx); n != 1 || err != nil {
+			t.Errorf("%d sites are purged, %v", n, err)
+		}
+		go func() {
+			restoring <- s.InTx(ctx, func(tx cms.Tx) error {
+				_, err := tx.LockSite(ctx, site.ID, cms.LockExclusive)
+				return err
+			})
+		}()
+		select {
+		case err := <-restoring:
+			t.Errorf("a site that is being purged can be locked, %v", err)
+		case <-time.After(100 * time.Millisecond):
+		}
+		return nil
+	}))
+	if err := <-restoring; cms.CodeOf(err) != cms.CodeNotFound {
+		t.Errorf("who restores a site that was purged is told %v", err)
 	}
 }
 

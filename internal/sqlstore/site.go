@@ -150,11 +150,18 @@ func (q queries) RotateSiteKey(ctx context.Context, s cms.Site, oldEnd time.Time
 }
 
 func (q queries) PurgeSites(ctx context.Context, before time.Time, limit int) ([]cms.Site, error) {
-	sites, err := all(ctx, q, scanSite, siteSelect+` where s.deleted_at < ? order by s.deleted_at limit ?`, before, limit)
+	// Locked, so that nobody restores what is about to go.
+	ids, err := all(ctx, q, scanID, `select s.id from site s where s.deleted_at < ? order by s.deleted_at limit ?`+q.dialect.skipLocked, before, limit)
 	if err != nil {
 		return nil, err
 	}
-	for _, site := range sites {
+	var sites []cms.Site
+	for _, id := range ids {
+		site, err := q.Site(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		sites = append(sites, site)
 		for _, table := range []string{"page", "publish", "route", "locale"} {
 			if err := q.run(ctx, `delete from directory where id in (select id from `+table+` where site_id = ?)`, site.ID); err != nil {
 				return nil, err

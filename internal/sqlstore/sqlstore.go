@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pressly/goose/v3"
 
 	"galley/internal/cms"
@@ -205,7 +206,11 @@ func all[T any](ctx context.Context, q queries, scan func(row) (T, error), query
 // each shows every row of a query, one after the other.
 func (q queries) each(ctx context.Context, query string, args []any, show func(row) error) error {
 	if pool, ok := q.conn.(rowPool); ok {
-		return pool.each(ctx, query, args, show)
+		// What did not get through to the server is left to database/sql, which
+		// tries again, and in the end on a new connection.
+		if err := pool.each(ctx, query, args, show); !pgconn.SafeToRetry(err) {
+			return err
+		}
 	}
 	rows, err := q.conn.QueryContext(ctx, query, args...)
 	if err != nil {

@@ -40,11 +40,15 @@ func (q queries) findByIDs(ctx context.Context, version cms.Version, ids []cms.I
 		return map[cms.ID][]cms.FoundPage{ids[0]: pages}, err
 	}
 	wanted, kind := arrayOf(anys(ids))
-	rows, err := all(ctx, q, scanFoundRow, `with p as materialized (select `+prefixed+`
-		from unnest(cast(? as `+kind+`)) wanted (id) cross join lateral (select * from page o
-			where o.site_id = (select d.site_id from directory d where d.id = wanted.id) and o.`+is(version)+` and o.id = wanted.id
-			offset 0) p) select p.*, s.shape from p join site s on s.id = p.site_id`, wanted)
+	rows, err := all(ctx, q, scanFoundRow, queryByIDs(version, kind), wanted)
 	return foundFor(rows, func(r foundRow) cms.ID { return r.ID }), err
+}
+
+func queryByIDs(version cms.Version, kind string) string {
+	return `with p as materialized (select ` + prefixed + `
+		from unnest(cast(? as ` + kind + `)) wanted (id) cross join lateral (select * from page o
+			where o.site_id = (select d.site_id from directory d where d.id = wanted.id) and o.` + is(version) + ` and o.id = wanted.id
+			offset 0) p) select p.*, s.shape from p join site s on s.id = p.site_id`
 }
 
 func (q queries) findByPathnames(ctx context.Context, version cms.Version, paths []sitePath) (map[sitePath][]cms.FoundPage, error) {

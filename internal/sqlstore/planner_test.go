@@ -176,11 +176,49 @@ func TestAListLooksAtWhatItShows(t *testing.T) {
 func lookedAt(t *testing.T, s *Store, pq cms.PageQuery) int {
 	t.Helper()
 	query, args := s.listQuery(pq, source.columns, nil)
+	return carriedOut(t, s, query, args...).rows()
+}
+
+// carriedOut is how PostgreSQL carried a query out.
+func carriedOut(t *testing.T, s *Store, query string, args ...any) planNode {
+	t.Helper()
 	var text []byte
 	do(t, s.read.QueryRowContext(t.Context(), `explain (analyze, format json) `+s.dialect.rebind(query), s.dialect.args(args)...).Scan(&text))
 	var plans []struct{ Plan planNode }
 	do(t, json.Unmarshal(text, &plans))
-	return plans[0].Plan.rows()
+	return plans[0].Plan
+}
+
+// Where sites are few, PostgreSQL reads all of them rather than use the index:
+// once for all pages that a statement is about, and not for each.
+func TestPagesThatShareAStatementReadSitesOnce(t *testing.T) {
+	ctx := t.Context()
+	s := postgresForTest(t)
+	const sites = 100
+	var ids []any
+	for range sites {
+		page := seedPage(seedSite(t, s).ID, "/a")
+		do(t, s.InTx(ctx, func(tx cms.Tx) error { return tx.CreatePages(ctx, page) }))
+		ids = append(ids, page.ID)
+	}
+	_, err := s.write.ExecContext(ctx, `analyze`)
+	do(t, err)
+	wanted, kind := arrayOf(ids[:10])
+	plan := carriedOut(t, s, queryByIDs(cms.Draft, kind), wanted)
+	if got := plan.rowsOf("site"); got < 1 || got > sites {
+		t.Errorf("%d rows of sites were looked at", got)
+	}
+}
+
+// rowsOf counts the rows of one table.
+func (n planNode) rowsOf(table string) (sum int) {
+	if n.Relation == table {
+		sum = int(n.Loops * max(1, n.Rows+n.Removed))
+	}
+	for _, child := range n.Plans {
+		sum += child.rowsOf(table)
+	}
+	return sum
 }
 
 // rows counts each look into an index as one, found or not.

@@ -106,19 +106,11 @@ func scanned(kind uint32, value []byte, dest any) bool {
 			*dest = value != nil && value[0] != 0
 			return value != nil
 		case **bool:
-			*dest = nil
-			if value != nil {
-				*dest = new(value[0] != 0)
-			}
-			return true
+			return orNull(dest, value, func(value []byte) bool { return value[0] != 0 })
 		}
 	case pgtype.Float8OID:
 		if dest, ok := dest.(**float64); ok {
-			*dest = nil
-			if value != nil {
-				*dest = new(math.Float64frombits(binary.BigEndian.Uint64(value)))
-			}
-			return true
+			return orNull(dest, value, func(value []byte) float64 { return math.Float64frombits(binary.BigEndian.Uint64(value)) })
 		}
 	}
 	return false
@@ -130,19 +122,20 @@ func scannedText(value []byte, dest any) bool {
 		*dest = string(value)
 		return value != nil
 	case **string:
-		*dest = nil
-		if value != nil {
-			*dest = new(string(value))
-		}
-		return true
+		return orNull(dest, value, func(value []byte) string { return string(value) })
 	case **cms.Frequency:
-		*dest = nil
-		if value != nil {
-			*dest = new(cms.Frequency(value))
-		}
-		return true
+		return orNull(dest, value, func(value []byte) cms.Frequency { return cms.Frequency(value) })
 	}
 	return false
+}
+
+// orNull reads a value that may be null, as any can.
+func orNull[T any](dest **T, value []byte, read func([]byte) T) bool {
+	*dest = nil
+	if value != nil {
+		*dest = new(read(value))
+	}
+	return true
 }
 
 func scannedNumber(value []byte, dest any) bool {

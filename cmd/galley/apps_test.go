@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 )
 
 // createdApp is what apps create --json prints.
@@ -150,8 +149,7 @@ func TestAppsRevokeTurnsARunningServerAgainstTheKey(t *testing.T) {
 		server.must(t, 200, app.Key, "GET", "/v2/sites", "")
 
 		mustRun(t, nil, append([]string{"apps", "revoke", app.ID}, store...)...)
-		time.Sleep(time.Second) // the server hears of it within that
-		server.must(t, 401, app.Key, "GET", "/v2/sites", "")
+		eventually(t, "the server has heard of it", func() bool { return server.send(t, app.Key, "GET", "/v2/sites", "").status == 401 })
 		server.must(t, 200, server.key(t), "GET", "/v2/sites", "")
 
 		if list := mustRun(t, nil, append([]string{"apps", "list"}, store...)...); strings.Contains(list, app.ID) {

@@ -91,14 +91,15 @@ func TestListsComeFromMemoryWhereverTheyBegin(t *testing.T) {
 		s.warm(t, "/v2/sites/"+site) // only who hears of changes keeps anything
 		for _, order := range []string{"path", "title&sortDirection=desc", "updatedAt&locale=fr", "createdAt&versionRef=ref:live"} {
 			list := "/v6/pages?siteId=" + site + "&sortBy=" + order
-			s.must(t, 200, "GET", list+"&limit=100", "")
-			s.warm(t, list+"&limit=3&startingAfter="+pages[20])
-			// What is known of all pages is known of each: none is read again.
-			before := s.fromMemory(t)
-			s.must(t, 200, "GET", list+"&limit=7&startingAfter="+pages[30], "")
-			if s.fromMemory(t) == before {
-				t.Errorf("%s: a list that nobody asked for, of pages that all were shown, is read anew", order)
-			}
+			limit := 3
+			eventually(t, order+": a list that nobody asked for, of pages that all were shown, comes from memory", func() bool {
+				s.must(t, 200, "GET", list+"&limit=100", "")
+				s.warm(t, fmt.Sprintf("%s&limit=%d&startingAfter=%s", list, limit, pages[20]))
+				limit++
+				return s.remembers(t, func() {
+					s.must(t, 200, "GET", fmt.Sprintf("%s&limit=%d&startingAfter=%s", list, limit, pages[30]), "")
+				})
+			})
 		}
 	})
 }

@@ -7,7 +7,7 @@ var killSQLiteRun = run{
 	target: "200 kills -9 under 16 writers, at least 50,000 acknowledged writes: none lost, none half done or doubled, " +
 		"each with its audit entry, ready again within 1 s",
 	short: "5 kills -9 under 16 writers, at least 1,000 acknowledged writes: none lost, none half done or doubled, " +
-		"each with its audit entry, ready again within 3 s",
+		"each with its audit entry, and the server is ready again (times are told, not judged)",
 	limit: 20 * time.Minute, shortLimit: 4 * time.Minute,
 	do: killSQLite,
 }
@@ -18,7 +18,7 @@ const (
 )
 
 func killSQLite(t *trial) error {
-	kills, least, readyWithin := pick(t, 200, 5), pick(t, 50_000, 1_000), pick(t, time.Second, 3*time.Second)
+	kills, least := pick(t, 200, 5), pick(t, 50_000, 1_000)
 	serve := func() (*server, error) {
 		return t.serve("server", "--data", t.folder("data"), "--app-rate", "off", "--log-level", "warn")
 	}
@@ -36,7 +36,7 @@ func killSQLite(t *trial) error {
 		t.got("kills", killed)
 		f.figures(t, least)
 		t.got("slowestReadyMs", ms(slowest))
-		t.want(t.short || slowest <= readyWithin, "the server took %s to be ready again", slowest)
+		t.want(t.short || slowest <= time.Second, "the server took %s to be ready again", slowest)
 	}()
 	for kill := range kills {
 		// The last round makes up for what the rounds' chances left.

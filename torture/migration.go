@@ -20,7 +20,7 @@ var migrationRun = run{
 	name: "migration",
 	target: "1,000,000 pages of the version before the newest migration, which serves at half load: the new version is killed 5 times while it " +
 		"migrates, then migrates to the end; no 5xx, nobody waits for a lock for over 1 s, every page is there",
-	short: "the same with 20,000 pages and 2 kills",
+	short: "the same with 20,000 pages and 2 kills (waits are told, not judged)",
 	limit: 20 * time.Minute, shortLimit: 5 * time.Minute,
 	lacking: lackingHistory,
 	do:      migration,

@@ -162,6 +162,8 @@ func TestAppsRevokeTurnsARunningServerAgainstTheKey(t *testing.T) {
 func TestBadAppsCommandsAreRefused(t *testing.T) {
 	t.Parallel()
 	const unknown = "01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b"
+	data := t.TempDir()
+	mustRun(t, nil, "migrate", "--data", data)
 	tests := map[string]struct {
 		code int
 		args []string
@@ -176,7 +178,8 @@ func TestBadAppsCommandsAreRefused(t *testing.T) {
 		"both workspaces":     {2, []string{"create", "--name", "App", "--workspace", unknown, "--new-workspace", "New"}, "--new-workspace"},
 		"revoke nothing":      {2, []string{"revoke"}, "<id>"},
 		"revoke no id":        {1, []string{"revoke", "importer"}, "importer"},
-		"revoke unknown":      {1, []string{"revoke", unknown}, "not found"},
+		"revoke unknown":      {1, []string{"revoke", "--data", data, unknown}, "not found"},
+		"no store":            {1, []string{"revoke", unknown}, "no store"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package main_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -36,13 +37,13 @@ func with(store []string, args ...string) []string { return append(slices.Clone(
 // rowsOf are the rows of each table in a backup, in an order of their own.
 func rowsOf(t *testing.T, name string) map[string][]string {
 	t.Helper()
-	file, err := backup.Open(name, io.Discard)
+	file, err := backup.Open(t.Context(), name, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
 	all := &rowList{tables: map[string][]string{}}
-	if err := file.Replay(all); err != nil {
+	if err := file.Replay(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
 	for _, rows := range all.tables {
@@ -323,6 +324,10 @@ func TestBadBackupCommandsAreRefused(t *testing.T) {
 		"copy from nowhere": {1, []string{"copy", "--from", nowhere, "--to", nowhere + "2"}, "no store"},
 		"copy to nobody":    {1, []string{"copy", "--from", data, "--to", "postgres://u:hunter2@127.0.0.1:1/x"}, "does not answer"},
 		"copy to mysql":     {1, []string{"copy", "--from", data, "--to", "mysql://u:hunter2@127.0.0.1:1/x"}, "postgres://"},
+		"copy to settings":  {1, []string{"copy", "--from", data, "--to", "host=127.0.0.1 dbname=x password=hunter2"}, "postgres://"},
+		"a folder":          {1, []string{"backup", "--data", data, filepath.Dir(file)}, "is a folder"},
+		"from a device":     {1, []string{"restore", "--data", nowhere, os.DevNull}, "is not a file"},
+		"why in vain":       {1, []string{"backup", "--database-url", "postgres://u:hunter2@127.0.0.1:1/x", file}, "connection refused"},
 		"copy without to":   {2, []string{"copy", "--from", data}, "--to"},
 	}
 	for name, test := range tests {
@@ -366,6 +371,54 @@ func TestBackupBesideAPartialOne(t *testing.T) {
 	}
 	mustRun(t, nil, "backup", "--data", data, name)
 	mustRun(t, nil, "restore", "--data", t.TempDir(), name)
+}
+
+// A backup is for its owner alone, and what is there under its name stays what it
+// is: a link leads to the backup, and a pipe passes it on.
+func TestBackupToWhatIsThere(t *testing.T) {
+	t.Parallel()
+	data, folder := t.TempDir(), t.TempDir()
+	createApp(t, "--data", data, "--name", "A")
+	file, link, pipe, saved := filepath.Join(folder, "file"), filepath.Join(folder, "link"), filepath.Join(folder, "pipe"), filepath.Join(folder, "saved")
+	err := errors.Join(
+		os.WriteFile(file, nil, 0o644), os.WriteFile(file+".partial", nil, 0o644), //nolint:gosec // others may read them
+		os.Symlink("file", link), syscall.Mkfifo(pipe, 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, nil, "backup", "--data", data, link)
+	if info, err := os.Lstat(file); err != nil || info.Mode() != 0o600 {
+		t.Errorf("the file is %v (%v)", info, err)
+	}
+	if target, err := os.Readlink(link); err != nil || target != "file" {
+		t.Errorf("the link leads to %q (%v)", target, err)
+	}
+	passed := make(chan error)
+	go func() {
+		in, err := os.Open(pipe)
+		if err != nil {
+			passed <- err
+			return
+		}
+		text, err := io.ReadAll(in)
+		passed <- errors.Join(err, os.WriteFile(saved, text, 0o600))
+	}()
+	mustRun(t, nil, "backup", "--data", data, pipe)
+	if err := <-passed; err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(pipe); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		t.Errorf("the pipe is %v (%v)", info, err)
+	}
+	sameRows(t, file, saved)
+	refused(t, 1, nil, "restore", "--data", t.TempDir(), pipe)
+
+	// What somebody else has put in the way is not written through.
+	if err := os.Symlink(saved, filepath.Join(folder, "new.partial")); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, 1, nil, "backup", "--data", data, filepath.Join(folder, "new"))
+	sameRows(t, file, saved)
 }
 
 // A store of a newer program is not read as if it were ours.

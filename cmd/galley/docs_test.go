@@ -25,7 +25,7 @@ func browser(t *testing.T) string {
 // browse runs Chromium without a window on a page of the server.
 func browse(t *testing.T, address string, args ...string) (stdout, stderr string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	profile, err := os.MkdirTemp("", "galley-browser")
 	if err != nil {

@@ -56,7 +56,7 @@ func TestDatabaseThatStalls(t *testing.T) {
 	database.stalled.Store(true)
 	start := time.Now()
 	server.must(t, 503, "", "GET", "/readyz", "")
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > 30*time.Second {
 		t.Errorf("/readyz took %s", took)
 	}
 	refused(t, 1, nil, "healthcheck", "--addr", server.address())

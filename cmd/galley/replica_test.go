@@ -55,9 +55,10 @@ func TestNodesReadFromAStandby(t *testing.T) {
 		})
 	}
 	// It has other things to say about a server of tests.
-	if _, report, _ := run(t, nil, append([]string{"doctor", "--json"}, store...)...); !strings.Contains(report, `"check":"replica","status":"ok"`) {
-		t.Errorf("the doctor does not know the standby:\n%s", report)
-	}
+	eventually(t, "the doctor finds that the standby follows", func() bool {
+		_, report, _ := run(t, nil, append([]string{"doctor", "--json"}, store...)...)
+		return strings.Contains(report, `"check":"replica","status":"ok"`)
+	})
 
 	standby.Stop(t)
 	for n, node := range []*process{here, there} {

@@ -106,7 +106,7 @@ func TestStopLetsRequestsFinish(t *testing.T) {
 
 func TestReadinessGoesOffWhileARequestFinishes(t *testing.T) {
 	t.Parallel()
-	server := serve(t, nil)
+	server := serve(t, nil, "--drain-delay", "10s")
 	upload := server.slowUpload(t, server.key(t), `{"name":"Shop"}`)
 	server.signal(t, syscall.SIGTERM)
 	eventually(t, "the server stops", server.stopping)
@@ -217,7 +217,11 @@ func writeUntilKilled(t *testing.T, server *process, key, siteID string, round i
 			}
 		})
 	}
-	time.Sleep(300 * time.Millisecond) // the kill must meet writes under way
+	eventually(t, "writes are under way", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(acknowledged) > killWriters
+	})
 	server.kill()
 	writers.Wait()
 	return acknowledged

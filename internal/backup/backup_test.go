@@ -70,7 +70,7 @@ func open(t *testing.T, data []byte) (*backup.File, error) {
 	if err := os.WriteFile(name, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file, err := backup.Open(name, io.Discard)
+	file, err := backup.Open(t.Context(), name, io.Discard)
 	if err == nil {
 		t.Cleanup(func() { _ = file.Close() })
 	}
@@ -111,7 +111,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			}
 			for range 2 {
 				var got content
-				if err := file.Replay(&got); err != nil {
+				if err := file.Replay(t.Context(), &got); err != nil {
 					t.Fatal(err)
 				}
 				if !reflect.DeepEqual(got, want) {
@@ -149,7 +149,7 @@ func TestEveryChangedByteIsRefused(t *testing.T) {
 			if err := os.WriteFile(name, bad, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if file, err := backup.Open(name, io.Discard); err == nil {
+			if file, err := backup.Open(t.Context(), name, io.Discard); err == nil {
 				_ = file.Close()
 				t.Errorf("byte %d changed by %#x was taken", i, change)
 			}
@@ -190,7 +190,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 			}
 		})
 	}
-	if _, err := backup.Open(filepath.Join(t.TempDir(), "none"), io.Discard); err == nil {
+	if _, err := backup.Open(t.Context(), filepath.Join(t.TempDir(), "none"), io.Discard); err == nil {
 		t.Error("a file that is not there was opened")
 	}
 }
@@ -202,7 +202,7 @@ func TestEveryByteIsCountedAsProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	var seen bytes.Buffer
-	file, err := backup.Open(name, &seen)
+	file, err := backup.Open(t.Context(), name, &seen)
 	if err != nil {
 		t.Fatal(err)
 	}

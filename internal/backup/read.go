@@ -3,6 +3,8 @@ package backup
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -29,13 +31,17 @@ type File struct {
 
 // Open opens a backup and checks all of it: nothing of a damaged or cut file
 // is ever handed out. progress is written every byte that is checked.
-func Open(name string, progress io.Writer) (*File, error) {
+func Open(ctx context.Context, name string, progress io.Writer) (*File, error) {
+	// What comes through a pipe can't be read again once it is checked.
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file: save the backup to one first", name)
+	}
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("can't read the backup: %w", err)
 	}
 	f := &File{file: file}
-	if err := f.check(progress); err != nil {
+	if err := f.check(ctx, progress); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s %w", name, err), file.Close())
 	}
 	return f, nil
@@ -63,7 +69,7 @@ func Size(name string) int64 {
 
 func damaged(what string) error { return fmt.Errorf("is damaged or cut: %s", what) }
 
-func (f *File) check(progress io.Writer) error {
+func (f *File) check(ctx context.Context, progress io.Writer) error {
 	if err := f.readHeader(); err != nil {
 		return err
 	}
@@ -77,13 +83,30 @@ func (f *File) check(progress io.Writer) error {
 	}
 	f.rows, f.to = said.Rows, size-int64(len(last))-1 // the line's and the body's ends
 	sum := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(sum, progress), io.NewSectionReader(f.file, 0, f.to+1)); err != nil {
+	if _, err := io.Copy(io.MultiWriter(sum, progress), f.section(ctx, 0, f.to+1)); err != nil {
 		return err
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != said.SHA256 {
 		return damaged("its checksum is wrong")
 	}
-	return f.checkBody(last, sum)
+	return f.checkBody(ctx, last, sum)
+}
+
+// section is a part of the file that can be read until the context ends.
+func (f *File) section(ctx context.Context, from, to int64) io.Reader {
+	return sectionReader{ctx, io.NewSectionReader(f.file, from, to-from)}
+}
+
+type sectionReader struct {
+	ctx  context.Context //nolint:containedctx // of the one reading that it is for
+	from io.Reader
+}
+
+func (s sectionReader) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.from.Read(p)
 }
 
 func (f *File) readHeader() error {
@@ -129,10 +152,10 @@ func (f *File) lastLine() ([]byte, int64, error) {
 
 // checkBody reads every row, and holds the last line against what a writer of
 // these rows would have written, letter for letter.
-func (f *File) checkBody(last []byte, sum hash.Hash) error {
+func (f *File) checkBody(ctx context.Context, last []byte, sum hash.Hash) error {
 	found := counts{rows: map[string]int64{}}
-	if err := f.Replay(&found); err != nil {
-		return damaged(err.Error())
+	if err := f.Replay(ctx, &found); err != nil {
+		return cmp.Or(ctx.Err(), damaged(err.Error()))
 	}
 	if !bytes.Equal(last, newTrailer(found.rows, sum).line()) {
 		return damaged("it does not have the rows that its last line tells")
@@ -141,8 +164,8 @@ func (f *File) checkBody(last []byte, sum hash.Hash) error {
 }
 
 // Replay passes every table and row on. It can be called again and again.
-func (f *File) Replay(to Sink) error {
-	body, err := zstd.NewReader(io.NewSectionReader(f.file, f.from, f.to-f.from), zstd.WithDecoderMaxWindow(64<<20))
+func (f *File) Replay(ctx context.Context, to Sink) error {
+	body, err := zstd.NewReader(f.section(ctx, f.from, f.to), zstd.WithDecoderMaxWindow(64<<20))
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func TestForgedFilesAreRefused(t *testing.T) {
 		"nothing at all in it": {nil, map[string]int64{}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			file, err := Open(forge(t, c.body, c.rows), io.Discard)
+			file, err := Open(t.Context(), forge(t, c.body, c.rows), io.Discard)
 			if (err == nil) != c.ok {
 				t.Errorf("got %v", err)
 			}

@@ -58,7 +58,7 @@ func (c *appsCreateCommand) Run(t *terminal) error {
 		}
 		want.WorkspaceID = id
 	}
-	return withService(t, c.Store, func(svc *service.Service) error {
+	return withNewService(t, c.Store, func(svc *service.Service) error {
 		made, err := svc.CreateOperatorApp(t.ctx, want)
 		if err != nil {
 			return err

@@ -46,6 +46,8 @@ func (t *terminal) trouble(c config.Store, err error) error {
 	switch e, unavailable := errors.AsType[*cms.Error](err); {
 	case err == nil:
 		return nil
+	case errors.Is(err, sqlstore.ErrNotReady):
+		return fmt.Errorf("%w; 'galley serve' finishes it", err)
 	case t.ctx.Err() != nil:
 		return errors.New("stopped before the end: nothing was kept")
 	case errors.Is(err, sqlstore.ErrNotEmpty):
@@ -109,49 +111,78 @@ func (c *backupCommand) toFile(t *terminal, write func(io.Writer) error) error {
 	if c.File == toStdout {
 		return write(t.out)
 	}
-	partial := c.File + ".partial"
-	file, err := os.OpenFile(partial, os.O_WRONLY|os.O_CREATE, 0o600)
+	name := c.File
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target // the file that a link leads to, not the link
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return toDevice(name, info, write)
+	}
+	folder, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return fmt.Errorf("can't write the backup: %w", err)
+	}
+	defer func() { _ = folder.Close() }() // nothing is written by it
+	partial := name + ".partial"
+	file, err := os.OpenFile(partial, os.O_WRONLY|os.O_CREATE|noFollow, 0o600)
 	if err != nil {
 		return fmt.Errorf("can't write the backup: %w", err)
 	}
 	if err := holdAlone(file); err != nil {
 		return errors.Join(fmt.Errorf("another backup is being written to %s (%w)", partial, err), file.Close())
 	}
-	err = finish(file, c.File, write)
+	if err = fill(file, write); err == nil {
+		err = os.Rename(partial, name)
+	}
 	if err != nil {
 		err = errors.Join(err, os.Remove(partial))
+	} else {
+		err = folder.Sync()
 	}
 	return errors.Join(err, file.Close()) // others may have the name from now on
 }
 
-// finish writes a file, and gives it its name once it is on the disk.
-func finish(file *os.File, name string, write func(io.Writer) error) error {
-	if err := file.Truncate(0); err != nil { // a killed backup may have left it
+// toDevice writes to what is no file, and so has no name to be given to one: a
+// pipe, or /dev/stdout.
+func toDevice(name string, info os.FileInfo, write func(io.Writer) error) error {
+	if info.IsDir() {
+		return fmt.Errorf("%s is a folder: name a file in it", name)
+	}
+	device, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("can't write the backup: %w", err)
+	}
+	return errors.Join(write(device), device.Close())
+}
+
+// fill writes a file through to the disk. A killed backup may have left it, and
+// somebody else may have made it.
+func fill(file *os.File, write func(io.Writer) error) error {
+	if err := errors.Join(file.Chmod(0o600), file.Truncate(0)); err != nil {
 		return err
 	}
 	if err := write(file); err != nil {
 		return err
 	}
-	if err := file.Sync(); err != nil {
-		return err
-	}
-	if err := os.Rename(file.Name(), name); err != nil {
-		return err
-	}
-	folder, err := os.Open(filepath.Dir(name))
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return file.Sync()
 }
 
-// openExisting opens a store that has to be there: looking for one must not
-// make it.
+// openExisting opens a store that has to be there.
 func openExisting(c config.Store) (*sqlstore.Store, error) {
-	if c.DatabaseURL == "" {
-		if _, err := os.Stat(filepath.Join(c.Data, sqlstore.DatabaseFile)); err != nil {
-			return nil, fmt.Errorf("there is no store in %s: name another with --data, or a database with --database-url (%w)", c.Data, err)
-		}
+	if err := checkThere(c); err != nil {
+		return nil, err
 	}
 	return openStore(c, nil)
+}
+
+// checkThere refuses a store that is not there: looking for one must not make
+// it.
+func checkThere(c config.Store) error {
+	if c.DatabaseURL != "" {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(c.Data, sqlstore.DatabaseFile)); err != nil {
+		return fmt.Errorf("there is no store in %s: name another with --data, or a database with --database-url (%w)", c.Data, err)
+	}
+	return nil
 }

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,15 +48,19 @@ type terminal struct {
 	out    io.Writer
 	err    io.Writer
 	parser *kong.Kong
+	lost   error // why something that was to be said could not be
 }
 
 func (t *terminal) printf(format string, args ...any) {
-	_, _ = fmt.Fprintf(t.out, format, args...) // a closed terminal is nobody to tell
+	if _, err := fmt.Fprintf(t.out, format, args...); err != nil && t.lost == nil {
+		t.lost = fmt.Errorf("what was said is lost: %w", err)
+	}
 }
 
 // Run runs one command and returns its exit code.
 func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	exit := -1
+	config.ForgetEmptyVariables()
 	parser, err := kong.New(&commands{},
 		kong.Name("galley"),
 		kong.Description("Galley manages the content of websites over a REST interface.\n\nStart with: galley serve"),
@@ -67,7 +72,7 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	if err != nil {
 		panic(err) // the tree of commands itself is wrong
 	}
-	t := &terminal{ctx, out, errOut, parser}
+	t := &terminal{ctx: ctx, out: out, err: errOut, parser: parser}
 	if err := withFile(parser, args); err != nil {
 		return t.fail(err)
 	}
@@ -83,7 +88,7 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		_, _ = fmt.Fprintln(errOut, "Run with --help to see what there is.")
 		return 2
 	}
-	if err := command.Run(t); err != nil {
+	if err := cmp.Or(command.Run(t), t.lost); err != nil {
 		return t.fail(err)
 	}
 	return 0
@@ -145,9 +150,10 @@ func openStore(c config.Store, observe sqlstore.Observe) (*sqlstore.Store, error
 
 func explain(c config.Store, err error) error {
 	if away, ok := errors.AsType[*cms.Error](err); ok && away.Code == cms.CodeUnavailable && c.DatabaseURL != "" {
-		// The driver tells of every address it tried, a line each.
-		reason, _, _ := strings.Cut(errors.Unwrap(away).Error(), "\n")
-		return fmt.Errorf("the database does not answer: check --database-url and that PostgreSQL runs (%s)", strings.TrimSuffix(reason, ":"))
+		// The driver tells whom it tried to reach, and in a line each why in vain.
+		reason := strings.TrimSpace(errors.Unwrap(away).Error())
+		reason = strings.TrimSpace(reason[strings.LastIndexByte(reason, '\n')+1:])
+		return fmt.Errorf("the database does not answer: check --database-url and that PostgreSQL runs (%s)", reason)
 	}
 	return err
 }
@@ -215,8 +221,17 @@ func (c *migrateCommand) Run(t *terminal) error {
 	return store.Close()
 }
 
-// withService runs a command's work on the store that it names.
+// withService runs a command's work on the store that it names, which has to be
+// there.
 func withService(t *terminal, c config.Store, work func(*service.Service) error) error {
+	if err := checkThere(c); err != nil {
+		return err
+	}
+	return withNewService(t, c, work)
+}
+
+// withNewService is withService for work that may be the first on its store.
+func withNewService(t *terminal, c config.Store, work func(*service.Service) error) error {
 	store, err := open(t.ctx, c, nil)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"galley/internal/cli"
@@ -62,6 +63,67 @@ func TestExitCodesTellMisuseFromFailure(t *testing.T) {
 				t.Errorf("stdout %q, stderr %q", stdout, stderr)
 			}
 		})
+	}
+}
+
+type fullWriter struct{}
+
+func (fullWriter) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// What can be had only once, or is read by a program, must not get lost in
+// silence.
+func TestOutputThatIsLostIsAFailure(t *testing.T) {
+	for _, args := range [][]string{{"keygen"}, {"openapi"}, {"version"}, {"apps", "create", "--data", t.TempDir(), "--name", "A"}} {
+		var errOut bytes.Buffer
+		if code := cli.Run(t.Context(), args, fullWriter{}, &errOut); code != 1 || !strings.Contains(errOut.String(), "no space") {
+			t.Errorf("%s: exit code %d, %q", args, code, errOut.String())
+		}
+	}
+}
+
+func TestSettingsThatDoHarmAreRefused(t *testing.T) {
+	for _, setting := range []string{
+		"--history-retention=-1h", "--audit-retention=-1h", "--site-retention=-1h", "--drain-delay=-1s", "--cache-size=-1",
+		"--guard-share=50", "--guard-share=-0.1", "--guard-share=NaN", "--guard-pages=-1", "--addr=", "--data=",
+	} {
+		data := filepath.Join(t.TempDir(), "data")
+		for _, command := range []string{"serve", "doctor"} {
+			code, stdout, stderr := run(t, command, "--data", data, setting)
+			if name, _, _ := strings.Cut(setting, "="); code != 1 || !strings.Contains(stdout+stderr, name) {
+				t.Errorf("%s %s: exit code %d\n%s%s", command, setting, code, stdout, stderr)
+			}
+		}
+		if _, err := os.Stat(data); err == nil {
+			t.Errorf("%s: a store was made", setting)
+		}
+	}
+}
+
+// A file that starts programs may give a name without a value.
+func TestEmptyVariablesAreNotSet(t *testing.T) {
+	data := t.TempDir()
+	file := filepath.Join(t.TempDir(), "galley.yaml")
+	if err := os.WriteFile(file, []byte("data: "+data+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"GALLEY_DATA", "GALLEY_DATABASE_URL"} {
+		t.Setenv(name, "")
+	}
+	if code, stdout, stderr := run(t, "migrate", "--config", file); code != 0 {
+		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	if _, err := os.Stat(filepath.Join(data, "galley.db")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLookingForAppsMakesNoStore(t *testing.T) {
+	data, id := filepath.Join(t.TempDir(), "data"), "01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b"
+	for _, args := range [][]string{{"list"}, {"rate", id, "off"}, {"revoke", id}} {
+		code, _, stderr := run(t, append(append([]string{"apps"}, args...), "--data", data)...)
+		if _, err := os.Stat(data); code != 1 || !strings.Contains(stderr, "no store") || err == nil {
+			t.Errorf("%s: exit code %d, %q, %v", args, code, stderr, err)
+		}
 	}
 }
 

@@ -7,6 +7,9 @@ import (
 	"os"
 )
 
+// noFollow is not known here.
+const noFollow = 0
+
 // holdAlone is not known here: two backups to one file have to be avoided.
 func holdAlone(*os.File) error { return nil }
 

@@ -8,6 +8,9 @@ import (
 	"syscall"
 )
 
+// noFollow refuses to open what a link leads to.
+const noFollow = syscall.O_NOFOLLOW
+
 // holdAlone keeps a file to this process until it is closed.
 func holdAlone(file *os.File) error {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {

@@ -10,12 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
-
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
 
 	"galley/internal/config"
+	"galley/internal/ratelimit"
 	"galley/internal/sqlstore"
 )
 
@@ -75,6 +72,9 @@ func (c *doctorCommand) examine(t *terminal) []sqlstore.Finding {
 	}
 	found = append(found, sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "it answers"})
 	found = append(found, store.Examine(t.ctx, c.Deep)...)
+	if c.ListenURL != "" && c.DatabaseURL != "" {
+		found = append(found, sqlstore.ExamineListener(t.ctx, c.ListenURL))
+	}
 	if c.ReplicaURL != "" && c.DatabaseURL != "" {
 		found = append(found, store.ExamineReplica(t.ctx, c.ReplicaURL))
 	}
@@ -85,7 +85,7 @@ func (c *doctorCommand) examine(t *terminal) []sqlstore.Finding {
 func (c *doctorCommand) examineSettings() sqlstore.Finding {
 	const check = "settings"
 	serve := serveCommand{c.Server}
-	err := errors.Join(serve.checkEdge(), serve.checkReplica())
+	err := serve.check()
 	if err == nil {
 		_, err = readBootstrap(c.Server)
 	}
@@ -106,29 +106,17 @@ func examineVariables(t *terminal) sqlstore.Finding {
 	return sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "each that begins with GALLEY_ is a setting"}
 }
 
-// redisPatience is how long Redis may take to answer.
-const redisPatience = 2 * time.Second
-
+// examineRedis counts a request in Redis: one that answers may still refuse to
+// count, as a replica does.
 func examineRedis(ctx context.Context, url string) sqlstore.Finding {
 	const check = "redis"
-	ctx, cancel := context.WithTimeout(ctx, redisPatience)
-	defer cancel()
-	options, err := redis.ParseURL(url)
-	if err != nil {
-		// The parser's message may repeat the password.
-		return sqlstore.Finding{Check: check, Level: sqlstore.LevelFail, Found: "the Redis URL can't be read", Todo: "write it as redis://user:password@host:6379/0"}
-	}
-	options.MaxRetries = -1
-	logging.Disable() // the finding says it all
-	client := redis.NewClient(options)
-	defer func() { _ = client.Close() }() // nothing was written
-	if err := client.Ping(ctx).Err(); err != nil {
+	if err := ratelimit.CheckRedis(ctx, url); err != nil {
 		return sqlstore.Finding{
-			Check: check, Level: sqlstore.LevelFail, Found: "it does not answer: " + err.Error(),
+			Check: check, Level: sqlstore.LevelFail, Found: "it does not count: " + err.Error(),
 			Todo: "check --redis-url and that Redis runs; until then each node counts requests by itself",
 		}
 	}
-	return sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "it answers"}
+	return sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "it counts"}
 }
 
 func examineDisk(data string) sqlstore.Finding {

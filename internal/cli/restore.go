@@ -27,10 +27,10 @@ Examples:
 
 func (c *restoreCommand) Run(t *terminal) error {
 	bar := t.bar("Checking", "B", backup.Size(c.File))
-	file, err := backup.Open(c.File, bar)
+	file, err := backup.Open(t.ctx, c.File, bar)
 	_ = bar.Finish() // only to be looked at
 	if err != nil {
-		return err
+		return t.trouble(c.Store, err)
 	}
 	return errors.Join(c.restore(t, file), file.Close())
 }
@@ -50,7 +50,7 @@ func (c *restoreCommand) restore(t *terminal, file *backup.File) error {
 	}
 	bar := t.bar("Restoring", "rows", file.Rows())
 	err = store.Load(t.ctx, file.Schema, func(to sqlstore.Sink) error {
-		return file.Replay(&watched{Sink: to, bar: bar})
+		return file.Replay(t.ctx, &watched{Sink: to, bar: bar})
 	})
 	_ = bar.Finish() // only to be looked at
 	if err = errors.Join(t.trouble(c.Store, err), store.Close()); err != nil {

@@ -33,7 +33,7 @@ func (c *serveCommand) Help() string {
 }
 
 func (c *serveCommand) Run(t *terminal) error {
-	if err := errors.Join(c.checkEdge(), c.checkReplica()); err != nil {
+	if err := c.check(); err != nil {
 		return err
 	}
 	bootstrap, err := readBootstrap(c.Server)
@@ -91,6 +91,28 @@ func (c *serveCommand) Run(t *terminal) error {
 	err = srv.Run(t.ctx, listener, api)
 	stopWatching()
 	return errors.Join(err, closeBuckets(), closeReplica(), store.Close())
+}
+
+// check refuses settings that make no sense.
+func (c *serveCommand) check() error {
+	return errors.Join(c.checkValues(), c.checkEdge(), c.checkReplica())
+}
+
+// checkValues refuses values that would do harm, or nothing.
+func (c *serveCommand) checkValues() error {
+	switch {
+	case c.Addr == "":
+		return errors.New("--addr must be HOST:PORT")
+	case c.Data == "" && c.DatabaseURL == "":
+		return errors.New("--data must be a folder")
+	case c.GuardPages < 0 || !(c.GuardShare >= 0 && c.GuardShare <= 1): // it may be no number
+		return errors.New("--guard-share must be from 0 to 1, where 0.5 is half of the pages, and --guard-pages not negative")
+	case min(c.History, c.Audit, c.SiteRetention, c.DrainDelay) < 0:
+		return errors.New("--history-retention, --audit-retention, --site-retention and --drain-delay must not be negative")
+	case c.CacheSize < 0:
+		return errors.New("--cache-size must not be negative: 0 keeps nothing")
+	}
+	return nil
 }
 
 // open opens the store, with its own way to hear from other nodes if there is

@@ -72,7 +72,7 @@ func Bouncer(t testing.TB) (through func(database string) string) {
 		_ = cmd.Process.Kill() // nothing is worth keeping
 		_ = cmd.Wait()
 	})
-	for range 200 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		conn, err := net.Dial("tcp", addr)
 		if err == nil {
 			_ = conn.Close()
@@ -85,7 +85,6 @@ func Bouncer(t testing.TB) (through func(database string) string) {
 				return u.String()
 			}
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	t.Fatal("PgBouncer was started and does not answer")
 	return nil

@@ -15,6 +15,7 @@ import (
 const (
 	redisTimeout = 100 * time.Millisecond
 	redisRest    = time.Second // between tries while it is away
+	checkTimeout = 2 * time.Second
 )
 
 // Redis counts in Redis, together with every other node on it. While Redis is
@@ -31,16 +32,34 @@ type Redis struct {
 // NewRedis makes a limiter on the Redis at a URL. changed is told once when
 // Redis goes away, with the reason, and once when it is back, with nil.
 func NewRedis(url string, changed func(away error)) (*Redis, error) {
+	client, err := newClient(url, redisTimeout)
+	if err != nil {
+		return nil, err
+	}
+	return &Redis{client: client, limiter: redis_rate.NewLimiter(client), alone: NewMemory(), changed: changed}, nil
+}
+
+func newClient(url string, timeout time.Duration) (*redis.Client, error) {
 	options, err := redis.ParseURL(url)
 	if err != nil {
 		// The parser's message may repeat the password.
 		return nil, errors.New("the Redis URL can't be read: it must look like redis://user:password@host:6379/0")
 	}
-	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = redisTimeout, redisTimeout, redisTimeout
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = timeout, timeout, timeout
 	options.MaxRetries = -1
-	logging.Disable() // changed is told, once
-	client := redis.NewClient(options)
-	return &Redis{client: client, limiter: redis_rate.NewLimiter(client), alone: NewMemory(), changed: changed}, nil
+	logging.Disable() // the caller is told
+	return redis.NewClient(options), nil
+}
+
+// CheckRedis tells why a Redis can't count, if so. What it counts is forgotten
+// within a second.
+func CheckRedis(ctx context.Context, url string) error {
+	client, err := newClient(url, checkTimeout)
+	if err != nil {
+		return err
+	}
+	_, err = redis_rate.NewLimiter(client).Allow(ctx, "galley:doctor", redis_rate.PerSecond(1))
+	return errors.Join(err, client.Close())
 }
 
 // Close gives up the connections.

@@ -82,7 +82,7 @@ func (r *running) wait(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the server does not end")
 	}
 }
@@ -147,7 +147,7 @@ func TestRequestUnderWayFinishesAndReadinessIsOff(t *testing.T) {
 	}()
 	<-begun
 	r.stop()
-	for end := time.Now().Add(10 * time.Second); r.Ready() == nil; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); r.Ready() == nil; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the server is ready after it was told to stop")
 		}
@@ -203,7 +203,7 @@ func TestJobsRunAgainAndAgainAfterAFailure(t *testing.T) {
 	}})
 	select {
 	case <-enough:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the job does not run again")
 	}
 	r.end(t)

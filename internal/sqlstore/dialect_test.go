@@ -245,7 +245,7 @@ func TestPostgresConnectionThatIsCut(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if _, err := s.read.ExecContext(t.Context(), fmt.Sprintf("select pg_terminate_backend(%d, 5000)", pid)); err != nil {
+		if _, err := s.read.ExecContext(t.Context(), fmt.Sprintf("select pg_terminate_backend(%d, 60000)", pid)); err != nil {
 			return err
 		}
 		_, err = tx.Workspaces(t.Context())

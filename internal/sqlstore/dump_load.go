@@ -11,6 +11,10 @@ import (
 // ErrNotEmpty says that a store that should be empty is not.
 var ErrNotEmpty = errors.New("the store is not empty")
 
+// ErrNotReady says that a store has been filled, but something that comes after
+// that has failed.
+var ErrNotReady = errors.New("everything is in the store, but it could not be made ready")
+
 // Load fills an empty store with what send sends, which is of a version of the
 // schema, and brings the schema up to date. The rows come in one transaction:
 // a load that ends early leaves the store empty.
@@ -35,10 +39,15 @@ func (s *Store) Load(ctx context.Context, version int64, send func(Sink) error) 
 	if err != nil {
 		return err
 	}
+	// Whoever gives up now would leave a store that is neither empty nor ready.
+	ctx = context.WithoutCancel(ctx)
 	if _, err := s.Migrate(ctx); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrNotReady, err)
 	}
-	return s.settle(ctx)
+	if err := s.settle(ctx); err != nil {
+		return fmt.Errorf("%w: %w", ErrNotReady, err)
+	}
+	return nil
 }
 
 func (s *Store) settle(ctx context.Context) error {

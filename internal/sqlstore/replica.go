@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -153,6 +154,25 @@ func (s *Store) ExamineReplica(ctx context.Context, url string) Finding {
 		return Finding{check, LevelWarn, "it does not answer: " + err.Error(), "check --replica-url and that the standby runs; until then every read goes to the primary"}
 	}
 	return judgeReplica(follows, behind.Float64)
+}
+
+// ExamineListener looks at the way by which a server hears from other nodes. It
+// changes nothing.
+func ExamineListener(ctx context.Context, url string) Finding {
+	const check = "listener"
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	config, err := parsePostgres(url)
+	if err != nil {
+		return Finding{check, LevelFail, err.Error(), "correct --listen-url"}
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		why := strings.Join(strings.Fields(err.Error()), " ") // it may have several lines
+		return Finding{check, LevelFail, "it does not answer: " + why, "check --listen-url: until it answers, nothing is answered from memory"}
+	}
+	defer func() { _ = conn.Close(ctx) }() // nothing was written
+	return fine(check, "it answers")
 }
 
 func judgeReplica(follows bool, behind float64) Finding {

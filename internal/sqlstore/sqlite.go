@@ -90,7 +90,7 @@ const (
 // database; others read, each on a snapshot of its own. Every commit is synced
 // to the disk before it is answered.
 func OpenSQLite(dir string, observe Observe) (*Store, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeFolder(dir); err != nil {
 		return nil, fmt.Errorf("can't make the data folder: %w", err)
 	}
 	file := filepath.Join(dir, DatabaseFile)
@@ -125,6 +125,28 @@ func OpenSQLite(dir string, observe Observe) (*Store, error) {
 	s.beginView = reading.start
 	s.closeSessions = func() { writing.close(); reading.close() }
 	return s, nil
+}
+
+// makeFolder makes a folder, and those above it, such that no power cut takes
+// away the folder of what was written into it since.
+func makeFolder(dir string) error {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	parent := filepath.Dir(filepath.Clean(dir))
+	if parent != dir {
+		if err := makeFolder(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	above, err := os.Open(parent)
+	if err != nil {
+		return err
+	}
+	return errors.Join(above.Sync(), above.Close())
 }
 
 func openSQLiteFile(file, txLock string, pragmas ...string) (*sql.DB, error) {

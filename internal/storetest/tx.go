@@ -61,7 +61,7 @@ func txPanic(t *testing.T, store cms.Store) {
 			t.Error("the panic was swallowed")
 		}()
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, err := store.Workspace(ctx, w.ID)
 	wantNotFound(t, "what was written before the panic", cms.KindWorkspace, err)
@@ -88,7 +88,7 @@ func txReadsOwnWrites(t *testing.T, store cms.Store) {
 
 func txReaders(t *testing.T, store cms.Store) {
 	site := aSite(t, store)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	renamed := site
 	renamed.Name = "Renamed"

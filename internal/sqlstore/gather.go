@@ -14,13 +14,17 @@ import (
 
 // A small read takes PostgreSQL less time than the way there and back and the
 // start of a statement. So reads of one kind that wait for each other share a
-// statement, as writers on SQLite share a commit: a few are under way at a time,
-// and who comes meanwhile is in the next one. That one begins when all who are
-// in it have come, so nobody is told of what was before.
+// statement, as writers on SQLite share a commit: one is under way at a time, and
+// who comes meanwhile is in the next one. That one begins when all who are in it
+// have come, so nobody is told of what was before.
 
 const (
-	maxRounds    = 2  // of one kind at a time
-	maxRoundSize = 32 // keys
+	// roundPatience is how long a statement is waited for before the next one
+	// begins beside it. Two at a time would be smaller, and cost PostgreSQL more
+	// for each key.
+	roundPatience = 10 * time.Millisecond
+	maxRounds     = 4  // of one kind at a time, when they are slow
+	maxRoundSize  = 32 // keys
 	// maxRoundTime is how long a statement may take that several wait for. One
 	// that meets a connection on which nothing comes any more holds up others.
 	maxRoundTime = 5 * time.Second
@@ -57,7 +61,7 @@ func (g *gathering[K, V]) find(ctx context.Context, key K) (V, error) {
 		g.run(ctx, r) // nobody joins what has begun
 	case leads:
 		go func() { // others need it when the caller leaves
-			<-r.turn // never long: those before it end
+			g.await(r)
 			g.run(ctx, r)
 		}()
 	}
@@ -91,13 +95,40 @@ func (g *gathering[K, V]) join(key K) (r *round[K, V], leads bool) {
 		return r, false
 	}
 	r = &round[K, V]{keys: []K{key}, done: make(chan struct{})}
-	if g.running < maxRounds {
+	if g.running == 0 {
 		g.running++
 	} else {
 		r.turn = make(chan struct{})
 		g.queue = append(g.queue, r)
 	}
 	return r, true
+}
+
+// await waits until a round may begin.
+func (g *gathering[K, V]) await(r *round[K, V]) {
+	patience := time.NewTimer(roundPatience)
+	defer patience.Stop()
+	select {
+	case <-r.turn:
+		return
+	case <-patience.C:
+	}
+	if !g.overtake(r) {
+		<-r.turn // never long: those before it end
+	}
+}
+
+// overtake lets a round begin beside those under way, and tells whether it could.
+func (g *gathering[K, V]) overtake(r *round[K, V]) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at := slices.Index(g.queue, r)
+	if at < 0 || g.running == maxRounds {
+		return false
+	}
+	g.queue = slices.Delete(g.queue, at, at+1)
+	g.running++
+	return true
 }
 
 func (g *gathering[K, V]) run(ctx context.Context, r *round[K, V]) {
@@ -121,7 +152,7 @@ func (g *gathering[K, V]) end(r *round[K, V]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	close(r.done)
-	if len(g.queue) == 0 {
+	if len(g.queue) == 0 || g.running > 1 { // those under way see to it
 		g.running--
 		return
 	}

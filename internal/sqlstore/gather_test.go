@@ -47,6 +47,12 @@ func (g *gathering[K, V]) waiting() (keys int) {
 	return keys
 }
 
+func (g *gathering[K, V]) underWay() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.running
+}
+
 // shared tells whether several wait for the next round.
 func (g *gathering[K, V]) shared() bool {
 	g.mu.Lock()
@@ -65,7 +71,7 @@ func until(t *testing.T, what string, holds func() bool) {
 
 func never([]int) error { return nil }
 
-// fill takes every place, by keys below zero.
+// fill takes every place, by keys below zero: they overtake each other.
 func (d *doubling) fill(t *testing.T, readers *sync.WaitGroup) {
 	t.Helper()
 	for i := range maxRounds {
@@ -94,9 +100,7 @@ func TestWhoWaitsSharesARound(t *testing.T) {
 	until(t, "everybody waits", func() bool { return d.waiting() >= others })
 	close(letGo)
 	readers.Wait()
-	if d.running != 0 || len(d.queue) != 0 {
-		t.Errorf("%d rounds run and %d wait after all have ended", d.running, len(d.queue))
-	}
+	until(t, "no round runs or waits after all have ended", func() bool { return d.underWay() == 0 && d.waiting() == 0 })
 	longest := slices.MaxFunc(d.rounds, func(a, b []int) int { return len(a) - len(b) })
 	if len(longest) != maxRoundSize {
 		t.Errorf("the longest round had %d keys, want %d", len(longest), maxRoundSize)
@@ -106,6 +110,23 @@ func TestWhoWaitsSharesARound(t *testing.T) {
 			t.Errorf("a round asked twice for the same: %v", keys)
 		}
 	}
+}
+
+// One round at a time is enough, unless it takes long.
+func TestASlowRoundIsOvertaken(t *testing.T) {
+	letGo := make(chan struct{})
+	d := newDoubling(letGo, never)
+	var readers sync.WaitGroup
+	begun := func() int { d.mu.Lock(); defer d.mu.Unlock(); return len(d.rounds) }
+	readers.Go(func() { d.wants(t, 1) })
+	until(t, "the first is under way", func() bool { return begun() == 1 })
+	readers.Go(func() { d.wants(t, 2) })
+	until(t, "the second is, beside it", func() bool { return begun() == 2 })
+	letGo <- struct{}{} // one ends, and its place is nobody's
+	until(t, "one is under way", func() bool { return d.underWay() == 1 })
+	close(letGo)
+	readers.Wait()
+	until(t, "no round runs or waits after all have ended", func() bool { return d.underWay() == 0 && d.waiting() == 0 })
 }
 
 func TestNobodyFailsBecauseOfOthers(t *testing.T) {

@@ -210,6 +210,36 @@ func TestPagesThatShareAStatementReadSitesOnce(t *testing.T) {
 	}
 }
 
+// However few share a statement, PostgreSQL does not plan it each time.
+func TestPagesThatShareAStatementAreNotPlannedForEachTime(t *testing.T) {
+	ctx := t.Context()
+	s := postgresForTest(t)
+	site := seedSite(t, s)
+	pages := make([]cms.Page, 200) // enough for the planner to take care
+	for i := range pages {
+		pages[i] = seedPage(site.ID, fmt.Sprintf("/%d", i))
+	}
+	do(t, s.InTx(ctx, func(tx cms.Tx) error { return tx.CreatePages(ctx, pages...) }))
+	_, err := s.write.ExecContext(ctx, `analyze`)
+	do(t, err)
+	one, err := s.write.Conn(ctx)
+	do(t, err)
+	defer func() { _ = one.Close() }()
+	q := queries{conn: one, dialect: s.dialect}
+	for range 10 {
+		_, err := q.findByIDs(ctx, cms.Draft, []cms.ID{pages[0].ID, pages[1].ID})
+		do(t, err)
+		_, err = q.findByPathnames(ctx, cms.Draft, []sitePath{{site.ID, "/0"}, {site.ID, "/1"}})
+		do(t, err)
+	}
+	var statements, each int
+	do(t, one.QueryRowContext(ctx, `select count(*), coalesce(max(custom_plans), 0) from pg_prepared_statements
+		where statement like 'with p as materialized%'`).Scan(&statements, &each))
+	if statements != 2 || each > 5 {
+		t.Errorf("%d statements, and of ten runs %d were planned for", statements, each)
+	}
+}
+
 // rowsOf counts the rows of one table.
 func (n planNode) rowsOf(table string) (sum int) {
 	if n.Relation == table {

@@ -61,7 +61,11 @@ func mergeOrdered(selects []string, order string) string {
 // amongArray passes all values as one array. A list of parameters would be held
 // against each row one by one where the planner takes a site for small and
 // passes the index by: 500 ms instead of 3 for a thousand of ten thousand rows.
+// A single value is none: PostgreSQL would plan for an array of one each time.
 func amongArray(column string, values []any) (condition string, args []any) {
+	if len(values) == 1 {
+		return column + ` = ?`, values
+	}
 	array, kind := arrayOf(values)
 	return column + ` = any(cast(? as ` + kind + `))`, []any{array}
 }

@@ -59,6 +59,7 @@ const (
 	failUnique              // a unique key is taken
 	failRetry               // run the transaction again
 	failUnavailable         // the engine is out of reach, or out of space
+	failBusy                // another program has the database to itself
 )
 
 // siteLock is the suffix of a select that locks a site.

@@ -52,25 +52,35 @@ func (s *Store) Migrate(ctx context.Context) (applied []int64, err error) {
 	}
 	defer release()
 	for try := 1; ; try++ {
-		if err := s.checkNotNewer(ctx, provider); err != nil {
+		err := s.checkNotNewer(ctx, provider)
+		if err != nil && !s.inUse(err) {
 			return nil, err
 		}
-		results, err := provider.Up(ctx)
-		if partial, ok := errors.AsType[*goose.PartialError](err); ok {
-			results = partial.Applied
-		}
-		for _, result := range results {
-			applied = append(applied, result.Source.Version)
+		if err == nil {
+			var results []*goose.MigrationResult
+			results, err = provider.Up(ctx)
+			if partial, ok := errors.AsType[*goose.PartialError](err); ok {
+				results = partial.Applied
+			}
+			for _, result := range results {
+				applied = append(applied, result.Source.Version)
+			}
 		}
 		// On SQLite two programs may start at once on one file; the second
 		// then finds the work done.
-		if err == nil || try >= 3 && s.dialect.classify(err) != failRetry {
+		if err == nil || try >= 3 && !s.inUse(err) {
 			return applied, migrationError(err)
 		}
 		if err := pause(patience, migrationPause); err != nil {
 			return nil, migrationError(err)
 		}
 	}
+}
+
+// inUse tells whether an error says that others use what is needed.
+func (s *Store) inUse(err error) bool {
+	class := s.dialect.classify(err)
+	return class == failRetry || class == failBusy
 }
 
 func migrationError(err error) error {

@@ -167,7 +167,9 @@ func classifySQLite(err error) failure {
 		return failUnique
 	}
 	switch e.Code() & 0xff {
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return failBusy
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
 		return failUnavailable
 	}
 	return failOther

@@ -259,7 +259,7 @@ func (q queries) fail(ctx context.Context, err error) error {
 		return cms.Conflict("A resource with these values already exists")
 	case failRetry:
 		return &retryError{err}
-	case failUnavailable:
+	case failUnavailable, failBusy:
 		return cms.Unavailable(err)
 	}
 	return fmt.Errorf("store: %w", err)

@@ -41,8 +41,10 @@ var engines = map[goose.Dialect]engine{
 		tables: `select tablename from pg_tables where schemaname = current_schema()`,
 		indexes: `select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid
 			where i.indisvalid and c.relnamespace = current_schema()::regnamespace`,
-		definitions: `select c.relname, pg_get_indexdef(c.oid) from pg_index i join pg_class c on c.oid = i.indexrelid
-			where c.relnamespace = current_schema()::regnamespace and not exists (select 1 from pg_constraint where conindid = c.oid)`,
+		// Of a table in parts, PostgreSQL tells how to make an index of the empty
+		// parent only; each part has to have it as well.
+		definitions: `select c.relname, replace(pg_get_indexdef(c.oid), ' ON ONLY ', ' ON ') from pg_index i join pg_class c on c.oid = i.indexrelid
+			where not c.relispartition and c.relnamespace = current_schema()::regnamespace and not exists (select 1 from pg_constraint where conindid = c.oid)`,
 		// Until it has looked at the tables, the planner takes them for empty.
 		settle:  func(tables []string) string { return `analyze ` + strings.Join(tables, ", ") },
 		examine: examinePostgres,

@@ -41,6 +41,30 @@ func TestPartitionsHaveTheWholeSchema(t *testing.T) {
 	if got := notOK(findings(t, s, true)); !slices.Equal(got, usual["postgres"]) {
 		t.Errorf("doctor found %v", got)
 	}
+	checkParts(t, s)
+	references, err := s.queries.names(t.Context(), `select conrelid::regclass::text from pg_constraint
+		where contype = 'f' and confrelid = 'site'::regclass and conparentid = 0`)
+	do(t, err)
+	if len(references) != 7 {
+		t.Errorf("%v refer to site", references)
+	}
+}
+
+// Filling them drops every index and makes it anew.
+func TestLoadIntoPartitions(t *testing.T) {
+	s, whole := partitionedForTest(t), dumpEngines["postgres"](t)
+	for _, to := range []*Store{s, whole} {
+		do(t, to.Load(t.Context(), latestForTest(t), newMadeUp(t, latestForTest(t)).send))
+	}
+	checkParts(t, s)
+	got, _ := dumped(t, s)
+	want, _ := dumped(t, whole)
+	got.check(t, want)
+}
+
+// checkParts holds the indexes of each part against those of its table.
+func checkParts(t *testing.T, s *Store) {
+	t.Helper()
 	indexes, led := indexesOf(t, s, "postgres")
 	count := map[string]int{}
 	for _, i := range indexes {
@@ -52,12 +76,6 @@ func TestPartitionsHaveTheWholeSchema(t *testing.T) {
 				t.Errorf("%s%s has %d indexes where %s has %d; by site: %t", table, part, count[table+part], table, count[table], led[table+part])
 			}
 		}
-	}
-	references, err := s.queries.names(t.Context(), `select conrelid::regclass::text from pg_constraint
-		where contype = 'f' and confrelid = 'site'::regclass and conparentid = 0`)
-	do(t, err)
-	if len(references) != 7 {
-		t.Errorf("%v refer to site", references)
 	}
 }
 

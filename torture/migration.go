@@ -254,7 +254,7 @@ func (m *migrating) killInTheMiddle() error {
 		}
 		defer func() { _ = reader.Rollback(context.WithoutCancel(t.ctx)) }() // it only read
 		// The last table of the newest migration.
-		if _, err := reader.Exec(t.ctx, "lock table page_past in access share mode"); err != nil {
+		if _, err := reader.Exec(t.ctx, "lock table publish in access share mode"); err != nil {
 			return err
 		}
 		cmd := exec.CommandContext(t.ctx, t.binary, append([]string{"serve", "--addr", "127.0.0.1:0"}, m.settings...)...)

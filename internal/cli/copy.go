@@ -96,7 +96,7 @@ var connectionString = regexp.MustCompile(`^\s*[a-z_]+\s*=`)
 
 // checkName refuses what is likely meant to be the URL of a database.
 func checkName(where string) error {
-	if connectionString.MatchString(where) || (strings.HasPrefix(where, "postgres") && strings.Contains(where, ":") && !strings.Contains(where, "://")) {
+	if connectionString.MatchString(where) {
 		return errors.New("write a PostgreSQL database as postgres://USER:PASSWORD@HOST/NAME, and a folder of such a name with ./ before it")
 	}
 	return nil

@@ -40,6 +40,10 @@ func ParseOrigin(s string) (string, error) {
 	return scheme + "://" + host + port, nil
 }
 
+// hostNames reads host names as browsers do: with hyphens where registries allow
+// none, but hosts have some.
+var hostNames = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.CheckHyphens(false))
+
 func parseHost(u *url.URL) (string, error) {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if strings.HasPrefix(u.Host, "[") {
@@ -49,7 +53,7 @@ func parseHost(u *url.URL) (string, error) {
 		}
 		return "[" + host + "]", nil
 	}
-	ascii, err := idna.Lookup.ToASCII(host)
+	ascii, err := hostNames.ToASCII(host)
 	if err != nil || ascii == "" || len(ascii) > 253 {
 		return "", errors.New("must have a valid host name")
 	}

@@ -18,6 +18,7 @@ func TestParseOrigin(t *testing.T) {
 		"http://example.com:80/": "http://example.com", "http://example.com:443": "http://example.com:443",
 		"https://b\u00fccher.example": "https://xn--bcher-kva.example", "https://B\u00dcCHER.example": "https://xn--bcher-kva.example",
 		"https://xn--bcher-kva.example": "https://xn--bcher-kva.example", "http://localhost:3000": "http://localhost:3000",
+		"https://r3---sn.example.com": "https://r3---sn.example.com", "https://ab--cd.example": "https://ab--cd.example",
 		"https://127.0.0.1": "https://127.0.0.1", "https://[::1]:8080": "https://[::1]:8080", "https://[2001:DB8::1]": "https://[2001:db8::1]",
 		"https://" + label63 + ".com": "https://" + label63 + ".com",
 

@@ -50,9 +50,10 @@ type Publish struct {
 	Reason       *string
 	CreatedAt    time.Time
 	CreatedBy    ID
-	// Select and Confirm are kept for when a scheduled one runs.
+	// Select, Confirm and Plan are kept for when a scheduled one runs.
 	Select  Selection
 	Confirm bool
+	Plan    *string
 }
 
 // Selection is what of the draft is published. Nil is all.

@@ -1,6 +1,9 @@
 package cms
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Route is a pathname of a site that another system serves.
 type Route struct {
@@ -36,7 +39,16 @@ type RoutePatch struct {
 func (c *RoutePatch) Clean(p *Problems, raw bool) {
 	parse := ParsePathname
 	if raw {
-		parse = RawPathname
+		parse = parseRoutePathname
 	}
 	clean(p, "pathname", &c.Pathname, parse)
+}
+
+// parseRoutePathname reads a pathname that may be of another system's form. One
+// that is of ours is what it would be of a page, so that none is there twice.
+func parseRoutePathname(s string) (string, error) {
+	if ours, err := ParsePathname(s); err == nil && strings.HasPrefix(s, "/") {
+		return ours, nil
+	}
+	return RawPathname(s)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -82,7 +83,7 @@ type Error struct {
 	Object  string        `json:"object" enum:"error" doc:"Always error."`
 	Code    cms.Code      `json:"code" doc:"What went wrong, for programs." example:"not_found"`
 	Message string        `json:"message" doc:"What went wrong, for people." example:"Page not found"`
-	Details []ErrorDetail `json:"details,omitempty" doc:"Only with bad_request: one entry for each invalid field."`
+	Details []ErrorDetail `json:"details,omitempty" doc:"Only with bad_request, one entry for each invalid field, and with the conflicts of a batch, one for each operation."`
 }
 
 // ErrorDetail is what is wrong with one field.
@@ -122,12 +123,7 @@ func (a *API) write(w http.ResponseWriter, r *request, ans answer) {
 		return
 	}
 	body := ans.encoded()
-	var tag string
-	if t, ok := ans.body.(tagged); ok {
-		tag = r.entityTag(t)
-	} else {
-		tag = r.tagOf(body)
-	}
+	tag := r.entityTag(ans.body, body)
 	if ans.giveOut == nil {
 		ans.giveOut = func() {}
 	}
@@ -160,15 +156,19 @@ func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body) // the caller may be gone; there is nobody to tell
 }
 
-// tagged is a wire type with parts that its entity tag leaves out.
-type tagged interface{ tagView() any }
+// used is a wire type with parts that change by mere use. withoutUse leaves them
+// out.
+type used interface{ withoutUse() any }
 
-// entityTag is a strong validator: it changes with every byte of the answer.
-func (r *request) entityTag(body any) string {
-	if t, ok := body.(tagged); ok {
-		body = t.tagView()
+// entityTag is a strong validator: it changes with every byte of the answer. What
+// changes by mere use has a part of its own, after a dot.
+func (r *request) entityTag(body any, text []byte) string {
+	tag := r.tagOf(text)
+	if u, ok := body.(used); ok {
+		stable := r.tagOf(encode(u.withoutUse()))
+		return stable[:len(stable)-1] + "." + tag[1:]
 	}
-	return r.tagOf(encode(body))
+	return tag
 }
 
 // tagOf mixes the workspace in, so that no tenant's tag is another's, not even
@@ -208,7 +208,25 @@ func ifMatch[T, W any](r *request, wire func(T) W) service.Match[T] {
 	if len(header) == 0 {
 		return nil
 	}
-	return func(current T) bool { return tagListed(header, r.entityTag(wire(current)), strongOnly) }
+	return func(current T) bool {
+		body := wire(current)
+		tag := r.entityTag(body, encode(body))
+		stable, _, mayMove := strings.Cut(tag, ".")
+		if !mayMove {
+			return tagListed(header, tag, strongOnly)
+		}
+		// Who reads an app with its own key moves its tag, and must be able to
+		// change it.
+		return slices.ContainsFunc(header, func(line string) bool {
+			for item := range strings.SplitSeq(line, ",") {
+				item = strings.TrimSpace(item)
+				if read, _, ok := strings.Cut(item, "."); item == "*" || (ok && read == stable) {
+					return true
+				}
+			}
+			return false
+		})
+	}
 }
 
 // timestamp is a time as answers show it.

@@ -45,12 +45,10 @@ func newApp(a cms.App) App {
 	}
 }
 
-// tagView leaves out what changes by mere use: an app that reads itself must
-// be able to change itself.
-func (a App) tagView() any {
-	type untagged App // without this method
+func (a App) withoutUse() any {
+	type unused App // without this method
 	a.LastUsedAt = nil
-	return untagged(a)
+	return unused(a)
 }
 
 // AppCreate is the body that makes an app.
@@ -67,8 +65,8 @@ type AppPatch struct {
 
 type appRights struct {
 	Description cms.Opt[*string]     `json:"description" doc:"What the app is for." example:"Nightly import"`
-	Scopes      cms.Opt[[]cms.Scope] `json:"scopes" doc:"What the app may do; a new app has the scopes of the one that makes it, unless told."`
-	SiteIDs     cms.Opt[[]cms.ID]    `json:"siteIds" nullable:"true" doc:"The only sites that the app may touch; null means all."`
+	Scopes      cms.Opt[[]cms.Scope] `json:"scopes" minItems:"1" doc:"What the app may do; a new app has the scopes of the one that makes it, unless told."`
+	SiteIDs     cms.Opt[[]cms.ID]    `json:"siteIds" nullable:"true" minItems:"1" maxItems:"1000" doc:"The only sites that the app may touch; null means all."`
 	ExpiresAt   cms.Opt[*time.Time]  `json:"expiresAt" doc:"When the key stops working; null means never." example:"2030-01-31T12:00:00.000Z"`
 }
 

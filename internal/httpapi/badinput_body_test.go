@@ -27,6 +27,7 @@ var hostileBodies = slices.Concat(
 		{name: "doubled bad field", method: "PATCH", target: "/v6/pages/{about}", body: `{"isOnline":1,"isOnline":2}`, status: 400, fields: []string{"isOnline"}},
 		{name: "doubled key in what is unknown", method: "PATCH", target: "/v6/pages/{about}", body: `{"a":{"b":[{"c":1},{"c":1,"c":2}]}}`, status: 400, fields: []string{"a", "a.b[1].c"}},
 		{name: "equal keys of several objects", method: "PATCH", target: "/v6/pages/{about}", body: `{"title":{"title":{"title":1}},"name":[{"title":1},{"title":1}]}`, status: 400, fields: []string{"name", "title"}},
+		{name: "doubled key that is a number", method: "PATCH", target: "/v6/pages/{about}", body: `{"0":1,"0":[{"1":1,"1":2}]}`, status: 400, fields: []string{"0", "0[0].1"}},
 		{name: "doubled key, and then no JSON", method: "PATCH", target: "/v6/pages/{about}", body: `{"title":"a","title":"b",`, status: 400, fields: bodyField},
 		{name: "doubled key, and then nesting", method: "PATCH", target: "/v6/pages/{about}", body: `{"title":"a","title":` + strings.Repeat("[", 33) + strings.Repeat("]", 33) + `}`, status: 400, fields: bodyField},
 		{name: "key in another letter case", method: "PATCH", target: "/v6/pages/{about}", body: `{"Title":"x"}`, status: 400, fields: []string{"Title"}},

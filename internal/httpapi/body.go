@@ -141,7 +141,7 @@ func checkJSON(raw []byte, problems *cms.Problems) error {
 			names = append(names[:depth-1], map[string]bool{})
 		case kind == '{' && length%2 == 1: // a name, and not a value
 			if name := token.String(); names[depth-1][name] {
-				problems.Add(fieldOf(dec.StackPointer()), "must be given once")
+				problems.Add(fieldAt(dec), "must be given once")
 			} else {
 				names[depth-1][name] = true
 			}
@@ -196,11 +196,13 @@ func takeDecoder(raw []byte, option ...jsontext.Options) *jsontext.Decoder {
 // doublesKnown lets keys be doubled: that has been noted already.
 var doublesKnown = []jsontext.Options{jsontext.AllowDuplicateNames(true)}
 
-// fieldOf turns a JSON pointer into the name of a field: operations[3].title.
-func fieldOf(pointer jsontext.Pointer) string {
+// fieldAt is the name of the field that a decoder is at: operations[3].title.
+func fieldAt(dec *jsontext.Decoder) string {
 	var b strings.Builder
-	for token := range pointer.Tokens() {
-		if _, err := strconv.Atoi(token); err == nil {
+	depth := 0
+	for token := range dec.StackPointer().Tokens() {
+		depth++
+		if kind, _ := dec.StackIndex(depth); kind == '[' {
 			fmt.Fprintf(&b, "[%s]", token)
 			continue
 		}

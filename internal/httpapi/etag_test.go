@@ -125,9 +125,9 @@ func TestIfMatchGuardsALocalization(t *testing.T) {
 	})
 }
 
-// An app's last use is noted all the time, and is no change that another
-// writer must know of.
-func TestUseOfAnAppDoesNotMoveItsTag(t *testing.T) {
+// An app's last use is noted all the time: a reader is told, and it is no change
+// that another writer must know of.
+func TestUseOfAnAppIsNoChangeToAWriter(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *system) {
 		target := "/v2/apps/" + s.first.ID.String()
 		tag := s.tagOf(t, target)
@@ -137,7 +137,13 @@ func TestUseOfAnAppDoesNotMoveItsTag(t *testing.T) {
 		if used := s.must(t, 200, "GET", target, "").json(t)["lastUsedAt"]; used == nil {
 			t.Fatal("the use was not noted")
 		}
+		s.must(t, 200, "GET", target, "", "If-None-Match", tag)
 		s.must(t, 200, "PATCH", target, `{"description":"Mine"}`, "If-Match", tag)
+		stable, _, _ := strings.Cut(s.tagOf(t, target), ".")
+		for _, stale := range []string{tag, `"other", ` + tag, stable, stable + `"`, "W/" + s.tagOf(t, target)} {
+			s.must(t, 412, "PATCH", target, `{"description":"Yours"}`, "If-Match", stale)
+		}
+		s.must(t, 200, "PATCH", target, `{"description":"Yours"}`, "If-Match", `"other", `+s.tagOf(t, target))
 	})
 }
 

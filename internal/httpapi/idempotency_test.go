@@ -111,6 +111,14 @@ func TestOtherRequestWithTheSameKey(t *testing.T) {
 			}
 		})
 
+		t.Run("no body and an empty one", func(t *testing.T) {
+			target := w.fill(hostile{target: "/v2/sites/{site}/rotate-key"}).target
+			headers := []string{idempotencyKey, "bodiless"}
+			without := w.must(t, 200, "POST", target, "", headers...)
+			with := w.must(t, 200, "POST", target, "{}", headers...)
+			checkEqual(t, "the answer", string(without.body), string(with.body))
+		})
+
 		t.Run("credential", func(t *testing.T) {
 			foreign := once
 			foreign.as = "{foreignKey}"

@@ -139,7 +139,9 @@ func (g generator) responses(e *endpoint) schema {
 		headers["Location"] = ref("headers", "Location")
 	}
 	if e.answer == typ[Publish]() && e.status == http.StatusCreated {
-		responses["200"] = schema{"description": "Nothing to publish", "content": success["content"], "headers": success["headers"]}
+		alike := maps.Clone(headers)
+		delete(alike, "Location")
+		responses["200"] = schema{"description": "Nothing to publish", "content": success["content"], "headers": alike}
 	}
 	if e.name == "discardPage" {
 		responses["204"] = schema{"description": "The page was never live and is deleted"}
@@ -294,7 +296,7 @@ func applyTags(s schema, tag reflect.StructTag) {
 	if format := tag.Get("format"); format != "" {
 		s["format"] = format
 	}
-	for _, key := range []string{"example", "default", "minimum", "maximum", "maxLength"} {
+	for _, key := range []string{"example", "default", "minimum", "maximum", "maxLength", "minItems", "maxItems"} {
 		if text, ok := tag.Lookup(key); ok {
 			s[key] = tagValue(s, key, text)
 		}
@@ -304,7 +306,7 @@ func applyTags(s schema, tag reflect.StructTag) {
 // tagValue reads a tag as the JSON type that it stands for.
 func tagValue(s schema, key, text string) any {
 	kind := fmt.Sprint(s["type"])
-	if key == "maxLength" || strings.Contains(kind, "integer") || strings.Contains(kind, "number") || strings.Contains(kind, "boolean") {
+	if strings.HasSuffix(key, "Length") || strings.HasSuffix(key, "Items") || strings.Contains(kind, "integer") || strings.Contains(kind, "number") || strings.Contains(kind, "boolean") {
 		var v any
 		if err := json.Unmarshal([]byte(text), &v); err != nil {
 			panic(fmt.Sprintf("tag %s:%q: %v", key, text, err))

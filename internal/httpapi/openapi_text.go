@@ -51,7 +51,7 @@ var endpointTexts = map[string]endpointText{
 	"deleteApp":    {"Apps", "Delete an app", "Its keys stop working."},
 	"rotateAppKey": {"Apps", "Replace an app's key", "Answers the new key, this once. The old one works until the grace ends."},
 
-	"listAudit": {"Apps", "List the audit trail", "Every write, newest first: who, when, what, and the resource before and after it. An app restricted to sites sees what happened in those."},
+	"listAudit": {"Apps", "List the audit trail", "Every write, newest first: who, when, what, and the resource that it was about before and after it. What a write brings along, such as the default locale of a new site, is a part of its entry. An app restricted to sites sees what happened in those."},
 
 	"listSites":     {"Sites", "List sites", "Oldest first. An app restricted to sites sees those."},
 	"createSite":    {"Sites", "Create a site", "Makes the default locale too."},

@@ -8,7 +8,7 @@ import (
 // PageBatch is the body that changes many pages.
 type PageBatch struct {
 	SiteID     cms.Opt[cms.ID]          `json:"siteId" required:"true" doc:"The site that the pages belong to."`
-	Operations cms.Opt[[]PageOperation] `json:"operations" required:"true" doc:"What to do, in this order; 1 to 1,000 operations."`
+	Operations cms.Opt[[]PageOperation] `json:"operations" required:"true" minItems:"1" maxItems:"1000" doc:"What to do, in this order; 1 to 1,000 operations."`
 }
 
 // PageOperation is one change of a batch.

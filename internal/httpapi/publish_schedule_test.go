@@ -74,7 +74,34 @@ func TestScheduledPublishRunsOnceWhenItsTimeHasCome(t *testing.T) {
 		// With nothing to publish it has run, and made no version.
 		idle := p.inAnHour(t, p.site, `,"pageIds":["`+p.page+`"]`)
 		checkEqual(t, "ran", []string{idle}, p.runDue(t, 2*time.Hour))
-		checkEqual(t, "idle", []any{"published", 0.0}, p.publishFields(t, idle, "status", "changeCount"))
+		checkEqual(t, "idle", []any{"published", 0.0, id}, p.publishFields(t, idle, "status", "changeCount", "previousId"))
+		// What was live after it is what was live before.
+		p.edit(t, p.page, `{"title":"Later"}`)
+		p.publish(t, p.site, "{}")
+		for _, target := range []string{"/v6/pages/" + p.page + "?versionRef=publish:", "/v6/pages?siteId=" + p.site + "&versionRef=publish:"} {
+			checkEqual(t, target, string(p.must(t, 200, "GET", target+id, "").body), string(p.must(t, 200, "GET", target+idle, "").body))
+		}
+		p.must(t, 201, "POST", "/v2/publishes/"+idle+"/restore", "")
+		p.must(t, 200, "POST", "/v2/publishes/"+idle+"/restore", "")
+		checkEqual(t, "restored", "When it ran", p.must(t, 200, "GET", "/v6/pages/"+p.page+"?versionRef=ref:live", "").str(t, "title"))
+	})
+}
+
+// What goes live by a plan is what was reviewed, whenever that is.
+func TestPlanGuardsAScheduledPublish(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		p, moved := newShop(t, s), newShop(t, s)
+		scheduled := map[string]string{}
+		for _, reviewed := range []*shop{p, moved} {
+			reviewed.edit(t, reviewed.page, `{"title":"Reviewed"}`)
+			scheduled[reviewed.site] = s.inAnHour(t, reviewed.site, `,"plan":"`+s.plan(t, reviewed.site)+`"`)
+		}
+		moved.edit(t, moved.off, `{"title":"Not reviewed"}`)
+		checkEqual(t, "ran", 2, len(s.runDue(t, 2*time.Hour)))
+		checkEqual(t, "as reviewed", []any{"published", 1.0, nil}, s.publishFields(t, scheduled[p.site], "status", "changeCount", "reason"))
+		got := s.publishFields(t, scheduled[moved.site], "status", "reason")
+		checkEqual(t, "moved on: "+got[1].(string), true, got[0] == "failed" && strings.Contains(got[1].(string), "since the plan was made"))
+		checkEqual(t, "still to be published", 2, len(s.changes(t, moved.site)))
 	})
 }
 

@@ -173,6 +173,9 @@ func TestSelectionOfWhatIsNotThere(t *testing.T) {
 		checkEqual(t, "page of another site", "Page not found", p.must(t, 404, "POST", target, `{"pageIds":["`+other.page+`"]}`).str(t, "message"))
 		checkEqual(t, "unknown page", "Page not found", p.must(t, 404, "POST", target, `{"pageIds":["`+p.site+`"]}`).str(t, "message"))
 		checkEqual(t, "locale", "Locale not found", p.must(t, 404, "POST", target, `{"locales":["es"]}`).str(t, "message"))
+		gone := p.newPage(t, p.site, "/gone")
+		p.must(t, 204, "DELETE", "/v6/pages/"+gone, "")
+		checkEqual(t, "page that neither version has", "Page not found", p.must(t, 404, "POST", target, `{"pageIds":["`+p.page+`","`+gone+`"]}`).str(t, "message"))
 		past := time.Now().Add(-time.Second).Format(time.RFC3339)
 		for body, fields := range map[string][]string{
 			`{"pageIds":[]}`: {"pageIds"}, `{"pageIds":["abc"]}`: {"pageIds"}, `{"locales":[]}`: {"locales"}, `{"locales":["../"]}`: {"locales"},

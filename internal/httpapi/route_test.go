@@ -47,6 +47,11 @@ func TestRouteOfAnotherSystemsForm(t *testing.T) {
 			found := s.must(t, 200, "GET", "/v2/routes/"+url.PathEscape(pathname)+"?siteId="+siteID, "")
 			checkEqual(t, pathname, string(made.body), string(found.body))
 		}
+		// What is of our form is there once, however it is written.
+		s.newPage(t, siteID, "/caf\u00e9")
+		for _, pathname := range []string{"/café", "/café/", "/cafe\u0301", "/caf%C3%A9"} {
+			s.must(t, 409, "POST", "/v2/routes?skipValidation=true", `{"siteId":"`+siteID+`","pathname":"`+pathname+`"}`)
+		}
 		routeID := s.newRoute(t, siteID, "/plain")
 		s.must(t, 400, "PATCH", "/v2/routes/"+routeID, `{"pathname":"/x?y"}`)
 		changed := s.must(t, 200, "PATCH", "/v2/routes/"+routeID+"?skipValidation=true", `{"pathname":"/x?y"}`)

@@ -135,8 +135,14 @@ func TestDefaultLocalePathPrefixMirrorsTheLocale(t *testing.T) {
 		checkEqual(t, "at first", [2]any{nil, nil}, prefix())
 		s.must(t, 200, "PATCH", "/v2/sites/"+siteID, `{"defaultLocalePathPrefix":""}`)
 		checkEqual(t, "set on the site", [2]any{"", ""}, prefix())
+		updated := func() string { return s.must(t, 200, "GET", "/v2/sites/"+siteID, "").str(t, "updatedAt") }
+		before := updated()
+		time.Sleep(2 * time.Millisecond) // times are told in milliseconds
 		s.must(t, 200, "PATCH", "/v2/locales/en-US?siteId="+siteID, `{"pathPrefix":"us"}`)
 		checkEqual(t, "set on the locale", [2]any{"us", "us"}, prefix())
+		if updated() <= before {
+			t.Error("the site shows another prefix, and no other time")
+		}
 		// Named together, the prefix is the new default's.
 		both := s.must(t, 200, "PATCH", "/v2/sites/"+siteID, `{"defaultLocale":"fr","defaultLocalePathPrefix":"france"}`).json(t)
 		checkEqual(t, "new default", [2]any{"fr", "france"}, [2]any{both["defaultLocale"], both["defaultLocalePathPrefix"]})

@@ -167,7 +167,8 @@ type Publish struct {
 	PublishAt    time.Time
 	Select       Selection
 	Confirm      bool
-	Live         Version // nil: it left no version
+	Reviewed     *[]Change // what has to be so when it runs
+	Live         Version   // nil: it left no version
 	Before       Version
 	Changed      map[cms.ID]bool
 }

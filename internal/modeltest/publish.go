@@ -12,7 +12,7 @@ import (
 type Ask struct {
 	Select    Selection
 	Confirm   bool
-	StalePlan bool
+	Reviewed  *[]Change // what its plan covers; nil: it has none
 	PublishAt time.Time // zero: now
 }
 
@@ -23,7 +23,7 @@ func (s *Site) Publish(id cms.ID, ask Ask, guard Guard, now time.Time) cms.Code 
 		return notFound
 	}
 	for _, page := range ask.Select.Pages {
-		if _, ok := s.Draft[page]; !ok {
+		if s.Draft.at(page) == nil && s.Live.at(page) == nil {
 			return notFound
 		}
 	}
@@ -32,16 +32,22 @@ func (s *Site) Publish(id cms.ID, ask Ask, guard Guard, now time.Time) cms.Code 
 			return notFound
 		}
 	}
-	if ask.StalePlan {
+	if s.movedOn(ask.Reviewed) {
 		return conflict
 	}
-	p := &Publish{ID: id, Select: ask.Select, Confirm: ask.Confirm, PublishAt: ask.PublishAt}
+	p := &Publish{ID: id, Select: ask.Select, Confirm: ask.Confirm, PublishAt: ask.PublishAt, Reviewed: ask.Reviewed}
 	if !ask.PublishAt.IsZero() {
 		p.Status = cms.StatusScheduled
 		s.Publishes = append(s.Publishes, p)
 		return done
 	}
 	return s.goLive(p, s.published(ask.Select), guard, now)
+}
+
+// movedOn tells whether a publish of everything would do something else than was
+// reviewed.
+func (s *Site) movedOn(reviewed *[]Change) bool {
+	return reviewed != nil && !samePlan(*reviewed, s.pending())
 }
 
 // goLive makes a version the live one, unless it can't be or is so already.
@@ -55,6 +61,9 @@ func (s *Site) goLive(p *Publish, next Version, guard Guard, now time.Time) cms.
 	switch {
 	case len(changes) == 0:
 		p.Status = cms.StatusPublished
+		if last := s.lastLive(); last != nil {
+			p.Previous, p.Before, p.Live = last.ID, s.Live.clone(), s.Live.clone()
+		}
 		return done
 	case !p.Confirm && dark >= guard.Pages && float64(dark) > guard.Share*float64(len(s.Live)):
 		return conflict
@@ -133,7 +142,7 @@ func (s *Site) due(now time.Time) []*Publish {
 
 // run runs a scheduled publish.
 func (s *Site) run(p *Publish, guard Guard, now time.Time) {
-	if s.Deleted || s.goLive(p, s.published(p.Select), guard, now) != done {
+	if s.Deleted || s.movedOn(p.Reviewed) || s.goLive(p, s.published(p.Select), guard, now) != done {
 		p.Status = cms.StatusFailed
 	}
 }

@@ -47,7 +47,7 @@ func (w *world) publish(s *Site, st step) (cms.Code, error) {
 	}
 	if saved, ok := w.plans[s.ID]; ok && st.plan != noPlan {
 		request.Plan = cms.Some(saved.plan)
-		ask.StalePlan = !samePlan(saved.changes, s.pending())
+		ask.Reviewed = &saved.changes
 	}
 	if st.op == "schedule" {
 		// No two at one moment: which of them is first is nobody's business.
@@ -125,6 +125,9 @@ func (w *world) publishInParts(s *Site, _ step) (cms.Code, error) {
 	whole, wholeErr := w.publishCopy(s, func(*Site) []cms.PublishRequest { return []cms.PublishRequest{{}} })
 	byPage, pageErr := w.publishCopy(s, func(twin *Site) []cms.PublishRequest {
 		for _, id := range twin.PageIDs {
+			if twin.Draft.at(id) == nil && twin.Live.at(id) == nil {
+				continue
+			}
 			pages = append(pages, cms.PublishRequest{PageIDs: cms.Some([]cms.ID{id})})
 		}
 		return pages

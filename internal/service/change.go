@@ -21,7 +21,7 @@ type Review struct {
 
 // Changes lists what publishing the whole draft of a site would do.
 func (s *Service) Changes(ctx context.Context, who Caller, siteID cms.ID, q cms.ListQuery) (Review, error) {
-	var review Review
+	var list Review
 	err := s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
 		site, err := who.site(ctx, r, siteID)
 		if err != nil {
@@ -35,20 +35,16 @@ func (s *Service) Changes(ctx context.Context, who Caller, siteID cms.ID, q cms.
 		if err != nil {
 			return err
 		}
-		rel, err := collect(ctx, r, site, locales, cms.Selection{})
-		if err != nil {
-			return err
-		}
 		var views []ChangeView
-		for _, c := range rel.changes {
-			if c.Place().Compare(place) > 0 {
+		list.Plan, err = review(ctx, r, site, locales, func(c cms.Change) {
+			if len(views) <= q.Limit && c.Place().Compare(place) > 0 {
 				views = append(views, viewChange(c, site, locales))
 			}
-		}
-		review = Review{cms.CutList(views, q.Limit), rel.plan()}
-		return nil
+		})
+		list.List = cms.CutList(views, q.Limit)
+		return err
 	})
-	return review, err
+	return list, err
 }
 
 func viewChange(c cms.Change, site cms.Site, locales cms.Locales) ChangeView {

@@ -161,6 +161,12 @@ func (s *Service) changeLocale(ctx context.Context, who Caller, ref Ref, match M
 		if err := tx.UpdateLocale(ctx, after); err != nil {
 			return err
 		}
+		if view.IsDefault { // the site shows its code and prefix
+			site.DefaultLocale, site.UpdatedAt = after, s.now()
+			if err := tx.UpdateSite(ctx, site); err != nil {
+				return err
+			}
+		}
 		wrote := wroteLocale(after, was, view)
 		if after.DeletedAt != nil {
 			wrote.after = nil

@@ -45,16 +45,6 @@ func (rel *release) add(before, after *cms.Page, locales cms.Locales) {
 	}
 }
 
-// plan names the whole list of changes: what is reviewed is what goes live.
-func (rel *release) plan() string {
-	h := sha256.New()
-	enc := json.NewEncoder(h)
-	for _, c := range rel.changes {
-		_ = enc.Encode(c) // plain values into a hash: neither fails
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
 // dirtyChunk is how many pages one step looks at.
 const dirtyChunk = 500
 
@@ -68,40 +58,57 @@ func collect(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Local
 			selected.Locales[i] = cms.NoID
 		}
 	}
-	err := eachDirty(ctx, r, site.ID, selected.PageIDs, func(ids []cms.ID) error {
-		drafts, err := r.PagesByID(ctx, site.ID, cms.Draft, ids)
-		if err != nil {
-			return err
+	err := eachDirty(ctx, r, site.ID, selected.PageIDs, func(id cms.ID, draft, live *cms.Page) {
+		next := cms.PublishPage(draft, live, selected, locales)
+		rel.add(live, next, locales)
+		rest := cms.PublishPage(draft, next, cms.Selection{}, locales)
+		if len(cms.Changes(next, rest, locales)) == 0 {
+			rel.clean = append(rel.clean, id)
 		}
-		lives, err := r.PagesByID(ctx, site.ID, cms.Live, ids)
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			next := cms.PublishPage(drafts[id], lives[id], selected, locales)
-			rel.add(lives[id], next, locales)
-			rest := cms.PublishPage(drafts[id], next, cms.Selection{}, locales)
-			if len(cms.Changes(next, rest, locales)) == 0 {
-				rel.clean = append(rel.clean, id)
-			}
-		}
-		return nil
 	})
 	return rel, err
 }
 
+// review goes through what publishing the whole draft would do, and returns the
+// plan: a name for the whole list. What is reviewed is what goes live.
+func review(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Locales, visit func(cms.Change)) (plan string, err error) {
+	h := sha256.New()
+	enc := json.NewEncoder(h)
+	err = eachDirty(ctx, r, site.ID, nil, func(_ cms.ID, draft, live *cms.Page) {
+		for _, c := range cms.Changes(live, cms.PublishPage(draft, live, cms.Selection{}, locales), locales) {
+			_ = enc.Encode(c) // plain values into a hash: neither fails
+			visit(c)
+		}
+	})
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
 // eachDirty walks the pages that may differ from what is live, in order; only
 // those named, unless ids is nil.
-func eachDirty(ctx context.Context, r cms.Reader, siteID cms.ID, ids []cms.ID, visit func([]cms.ID) error) error {
+func eachDirty(ctx context.Context, r cms.Reader, siteID cms.ID, ids []cms.ID, visit func(id cms.ID, draft, live *cms.Page)) error {
+	visitAll := func(ids []cms.ID) error {
+		drafts, err := r.PagesByID(ctx, siteID, cms.Draft, ids)
+		if err != nil {
+			return err
+		}
+		lives, err := r.PagesByID(ctx, siteID, cms.Live, ids)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			visit(id, drafts[id], lives[id])
+		}
+		return nil
+	}
 	if ids != nil {
-		return visit(ids)
+		return visitAll(ids)
 	}
 	for after := cms.NoID; ; {
 		chunk, err := r.DirtyPages(ctx, siteID, after, dirtyChunk)
 		if err != nil || len(chunk) == 0 {
 			return err
 		}
-		if err := visit(chunk); err != nil {
+		if err := visitAll(chunk); err != nil {
 			return err
 		}
 		after = chunk[len(chunk)-1]
@@ -142,6 +149,9 @@ func (s *Service) Publish(ctx context.Context, who Caller, siteID cms.ID, in Inp
 		}
 		if p.PublishAt != nil {
 			p.Status = cms.StatusScheduled
+			if ask.Plan.Set {
+				p.Plan = &ask.Plan.Value // it has to hold then, too
+			}
 			if err := tx.CreatePublish(ctx, p); err != nil {
 				return err
 			}
@@ -169,6 +179,12 @@ func selection(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locale
 			if drafts[id] == nil {
 				return selected, cms.NotFound(cms.KindPage)
 			}
+			if drafts[id].DeletedAt == nil {
+				continue
+			}
+			if _, err := tx.Page(ctx, site.ID, cms.Live, id); err != nil {
+				return selected, err
+			}
 		}
 	}
 	for _, name := range ask.Locales.Value {
@@ -184,8 +200,8 @@ func selection(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locale
 var errPlan = cms.Conflict("The draft has changed since the plan was made, review the changes again")
 
 func checkPlan(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales, plan string) error {
-	whole, err := collect(ctx, tx, site, locales, cms.Selection{})
-	if err == nil && whole.plan() != plan {
+	now, err := review(ctx, tx, site, locales, func(cms.Change) {})
+	if err == nil && now != plan {
 		err = errPlan
 	}
 	return err
@@ -385,8 +401,12 @@ func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID, bod
 		if err := body.check(); err != nil {
 			return err
 		}
-		if from.Seq == 0 {
+		seq, err := leftBy(ctx, tx, from)
+		if cms.CodeOf(err) == cms.CodeNotFound {
 			return cms.Conflict("This publish has not gone live, so there is nothing to go back to")
+		}
+		if err != nil {
+			return err
 		}
 		locales, err := tx.Locales(ctx, site.ID)
 		if err != nil {
@@ -395,7 +415,7 @@ func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID, bod
 		if err := tx.LookAround(ctx, site.ID); err != nil {
 			return err
 		}
-		rel, err := rewind(ctx, tx, site, locales, from.Seq)
+		rel, err := rewind(ctx, tx, site, locales, seq)
 		if err != nil {
 			return err
 		}
@@ -501,6 +521,11 @@ func (s *Service) runDue(ctx context.Context, tx cms.Tx, p *cms.Publish) error {
 	if err := tx.LookAround(ctx, site.ID); err != nil {
 		return err
 	}
+	if p.Plan != nil {
+		if err := checkPlan(ctx, tx, site, locales, *p.Plan); err != nil {
+			return err
+		}
+	}
 	rel, err := collect(ctx, tx, site, locales, p.Select)
 	if err != nil {
 		return err
@@ -510,8 +535,15 @@ func (s *Service) runDue(ctx context.Context, tx cms.Tx, p *cms.Publish) error {
 		return err
 	}
 	if p.ID == cms.NoID {
-		// There was nothing to publish: it has run, and made no version.
+		// There was nothing to publish: it has run, and left what was live.
 		p.ID, p.PublishedAt = before.ID, new(s.now())
+		last, err := tx.LastPublish(ctx, p.SiteID)
+		if err != nil && cms.CodeOf(err) != cms.CodeNotFound {
+			return err
+		}
+		if err == nil {
+			p.PreviousID = &last.ID
+		}
 		if err := tx.UpdatePublish(ctx, *p); err != nil {
 			return err
 		}

@@ -101,10 +101,26 @@ func (s *Service) version(ctx context.Context, r cms.Reader, site cms.Site, ref 
 		return ref.Version, nil
 	}
 	p, err := r.Publish(ctx, site.ID, ref.Publish)
-	if err == nil && p.Seq == 0 {
-		err = cms.NotFound(cms.KindPublish) // it left no version
+	if err != nil {
+		return ref.Version, err
 	}
-	return cms.AfterPublish(p.Seq), err
+	seq, err := leftBy(ctx, r, p)
+	return cms.AfterPublish(seq), err
+}
+
+// leftBy is the number of the version that a publish left. One that found
+// nothing to do left the one before.
+func leftBy(ctx context.Context, r cms.Reader, p cms.Publish) (int64, error) {
+	if p.Seq == 0 && p.Status == cms.StatusPublished && p.PreviousID != nil {
+		var err error
+		if p, err = r.Publish(ctx, p.SiteID, *p.PreviousID); err != nil {
+			return 0, err
+		}
+	}
+	if p.Seq == 0 {
+		return 0, cms.NotFound(cms.KindPublish)
+	}
+	return p.Seq, nil
 }
 
 // VersionRef names a version: the draft or live one, or by the publish that

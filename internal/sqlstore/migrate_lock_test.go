@@ -23,8 +23,9 @@ func execute(t *testing.T, database, statement string) {
 	}
 }
 
-// backToVersion2 takes back what the third migration did.
+// backToVersion2 takes back what the migrations since have done.
 const backToVersion2 = `delete from goose_db_version where version_id >= 3;
+	alter table publish drop column plan;
 	alter table site drop column shape;
 	create index directory_site on directory (site_id);
 	create index pathname_owner on pathname (site_id, owner_id, version, locale_id);

@@ -46,6 +46,7 @@ type round[K comparable, V any] struct {
 	keys   []K
 	shared bool
 	turn   chan struct{} // closed when it may begin; nil: at once
+	late   bool          // it would have begun if there had been a place
 	done   chan struct{} // closed when it has ended
 	found  map[K]V
 	err    error
@@ -124,6 +125,7 @@ func (g *gathering[K, V]) overtake(r *round[K, V]) bool {
 	defer g.mu.Unlock()
 	at := slices.Index(g.queue, r)
 	if at < 0 || g.running == maxRounds {
+		r.late = true
 		return false
 	}
 	g.queue = slices.Delete(g.queue, at, at+1)
@@ -152,7 +154,7 @@ func (g *gathering[K, V]) end(r *round[K, V]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	close(r.done)
-	if len(g.queue) == 0 || g.running > 1 { // those under way see to it
+	if len(g.queue) == 0 || (g.running > 1 && !g.queue[0].late) { // those under way see to it
 		g.running--
 		return
 	}

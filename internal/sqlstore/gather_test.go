@@ -129,6 +129,25 @@ func TestASlowRoundIsOvertaken(t *testing.T) {
 	until(t, "no round runs or waits after all have ended", func() bool { return d.underWay() == 0 && d.waiting() == 0 })
 }
 
+// Who has waited too long already has the first place that is free, whatever
+// becomes of the others.
+func TestALateRoundHasTheNextPlace(t *testing.T) {
+	letGo := make(chan struct{})
+	d := newDoubling(letGo, never)
+	var readers sync.WaitGroup
+	d.fill(t, &readers)
+	readers.Go(func() { d.wants(t, 100) })
+	until(t, "it is late", func() bool {
+		d.gathering.mu.Lock()
+		defer d.gathering.mu.Unlock()
+		return len(d.queue) == 1 && d.queue[0].late
+	})
+	letGo <- struct{}{}
+	until(t, "it has begun", func() bool { d.mu.Lock(); defer d.mu.Unlock(); return len(d.rounds) == maxRounds+1 })
+	close(letGo)
+	readers.Wait()
+}
+
 func TestNobodyFailsBecauseOfOthers(t *testing.T) {
 	letGo := make(chan struct{})
 	d := newDoubling(letGo, func(keys []int) error {

@@ -3,10 +3,13 @@ package main_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	redisclient "github.com/redis/go-redis/v9"
 
 	"galley/internal/pgtest"
 )
@@ -82,6 +85,9 @@ func TestDoctorOnPostgres(t *testing.T) {
 		"store": "ok", "schema": "ok", "tables": "ok", "indexes": "ok", "version": "ok", "durability": "fail", "connections": "ok", "text": "ok", "clock": "ok",
 		"disk": "not checked", "journal": "not checked",
 	})
+	for listen, want := range map[string]string{url: "ok", "postgres://u:hunter2@127.0.0.1:1/x": "fail", "host=:": "fail"} {
+		diagnose(t, nil, "--database-url", url, "--listen-url", listen).want(t, map[string]string{"listener": want})
+	}
 	code, table, stderr := run(t, nil, "doctor", "--database-url", url)
 	for _, words := range []string{"fail  durability   fsync or full_page_writes is off", "→ set both to on"} {
 		if !strings.Contains(table, words) {
@@ -133,6 +139,11 @@ func TestDoctorSeesBadSettings(t *testing.T) {
 	redis := newRedis(t, "well")
 	gone := newRedis(t, "gone")
 	gone.kill()
+	follower := newRedis(t, "well") // it answers, and takes no writes
+	client := redisclient.NewClient(&redisclient.Options{Addr: follower.address(), Password: "well"})
+	if err := errors.Join(client.Do(t.Context(), "replicaof", "127.0.0.1", "1").Err(), client.Close()); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		env, args []string
 		want      map[string]string
@@ -142,6 +153,7 @@ func TestDoctorSeesBadSettings(t *testing.T) {
 		"bad bootstrap key":       {[]string{"GALLEY_BOOTSTRAP_KEY=sk_x"}, nil, map[string]string{"settings": "fail"}},
 		"misspelt variable":       {[]string{"GALLEY_ADRR=x"}, nil, map[string]string{"settings": "ok", "variables": "warn"}},
 		"Redis":                   {nil, []string{"--redis-url", redis.url()}, map[string]string{"redis": "ok"}},
+		"Redis can't count":       {nil, []string{"--redis-url", follower.url()}, map[string]string{"redis": "fail", "store": "ok"}},
 		"Redis is away":           {nil, []string{"--redis-url", gone.url()}, map[string]string{"redis": "fail", "store": "ok"}},
 		"wrong password":          {nil, []string{"--redis-url", strings.Replace(redis.url(), "well", "hunter2", 1)}, map[string]string{"redis": "fail"}},
 		"no Redis URL":            {nil, []string{"--redis-url", "http://u:hunter2@x"}, map[string]string{"redis": "fail"}},

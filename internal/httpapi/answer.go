@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -141,7 +140,8 @@ func (a *API) write(w http.ResponseWriter, r *request, ans answer) {
 // it already.
 func sendTagged(w http.ResponseWriter, r *request, status int, body []byte, tag string) {
 	w.Header()["Etag"] = []string{tag}
-	if known := r.Header["If-None-Match"]; known != nil && readOnly(r.Method) && tagListed(known, tag, weakToo) {
+	if known := r.Header["If-None-Match"]; known != nil && readOnly(r.Method) &&
+		tagListed(known, func(listed string) bool { return strings.TrimPrefix(listed, "W/") == tag }) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
@@ -181,20 +181,11 @@ func (r *request) tagOf(body []byte) string {
 	return `"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:18]) + `"`
 }
 
-const (
-	weakToo    = true
-	strongOnly = false
-)
-
-// tagListed tells whether a conditional header lists a tag.
-func tagListed(header []string, tag string, weak bool) bool {
+// tagListed tells whether a conditional header lists a tag that will do.
+func tagListed(header []string, does func(tag string) bool) bool {
 	for _, line := range header {
 		for item := range strings.SplitSeq(line, ",") {
-			item = strings.TrimSpace(item)
-			if weak {
-				item = strings.TrimPrefix(item, "W/")
-			}
-			if item == "*" || item == tag {
+			if item = strings.TrimSpace(item); item == "*" || does(item) {
 				return true
 			}
 		}
@@ -202,7 +193,8 @@ func tagListed(header []string, tag string, weak bool) bool {
 	return false
 }
 
-// ifMatch is the request's condition on the resource that it changes.
+// ifMatch is the request's condition on the resource that it changes. Who reads
+// an app with its own key moves its tag by that, and must be able to change it.
 func ifMatch[T, W any](r *request, wire func(T) W) service.Match[T] {
 	header := r.Header.Values("If-Match")
 	if len(header) == 0 {
@@ -211,20 +203,10 @@ func ifMatch[T, W any](r *request, wire func(T) W) service.Match[T] {
 	return func(current T) bool {
 		body := wire(current)
 		tag := r.entityTag(body, encode(body))
-		stable, _, mayMove := strings.Cut(tag, ".")
-		if !mayMove {
-			return tagListed(header, tag, strongOnly)
-		}
-		// Who reads an app with its own key moves its tag, and must be able to
-		// change it.
-		return slices.ContainsFunc(header, func(line string) bool {
-			for item := range strings.SplitSeq(line, ",") {
-				item = strings.TrimSpace(item)
-				if read, _, ok := strings.Cut(item, "."); item == "*" || (ok && read == stable) {
-					return true
-				}
-			}
-			return false
+		stable, _, _ := strings.Cut(tag, ".")
+		return tagListed(header, func(listed string) bool {
+			known, _, moves := strings.Cut(listed, ".")
+			return listed == tag || (moves && known == stable)
 		})
 	}
 }

@@ -175,16 +175,21 @@ func selection(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locale
 		if err != nil {
 			return selected, err
 		}
+		var deleted []cms.ID
 		for _, id := range selected.PageIDs {
 			if drafts[id] == nil {
 				return selected, cms.NotFound(cms.KindPage)
 			}
-			if drafts[id].DeletedAt == nil {
-				continue
+			if drafts[id].DeletedAt != nil {
+				deleted = append(deleted, id)
 			}
-			if _, err := tx.Page(ctx, site.ID, cms.Live, id); err != nil {
-				return selected, err
-			}
+		}
+		lives, err := tx.PagesByID(ctx, site.ID, cms.Live, deleted)
+		if err != nil {
+			return selected, err
+		}
+		if len(lives) < len(deleted) {
+			return selected, cms.NotFound(cms.KindPage)
 		}
 	}
 	for _, name := range ask.Locales.Value {

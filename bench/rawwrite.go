@@ -74,7 +74,7 @@ func (w *rawWriter) start(context.Context) error {
 	}
 	// With the settings of Galley's own writer.
 	db, err := sql.Open("sqlite", "file:"+file+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)"+
-		"&_pragma=synchronous(full)&_pragma=foreign_keys(1)&_pragma=cache_size(-32768)&_pragma=wal_autocheckpoint(4000)")
+		"&_pragma=synchronous(full)&_pragma=foreign_keys(1)&_pragma=cache_size(-32768)&_pragma=wal_autocheckpoint(16000)")
 	if err != nil {
 		return err
 	}

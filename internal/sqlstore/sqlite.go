@@ -75,12 +75,15 @@ const DatabaseFile = "galley.db"
 // A write touches about a dozen pages all over the file, and a publish as many
 // for each of its pages: with SQLite's usual 2 MB, most are read anew each time,
 // and those that a large transaction has changed are written more than once.
-// What is copied from the log into the file only after so many pages is copied
-// less often. Together this takes a sixth off a write, and as much off a list.
+// Together with a log of 4,000 pages instead of 1,000, this takes a sixth off a
+// write, and as much off a list. What is copied from the log into the file only
+// after so many pages is copied less often: with 16,000 of them instead of 4,000
+// there are a tenth more writes a second. The log then takes 64 MB of the disk,
+// and who waits for it to be copied, which is seldom, waits some 100 ms.
 const (
 	writerCache     = "cache_size(-32768)" // KiB
 	readerCache     = "cache_size(-8192)"  // of each connection that reads
-	checkpointAfter = "wal_autocheckpoint(4000)"
+	checkpointAfter = "wal_autocheckpoint(16000)"
 	maxReaders      = 16 // at a time in transactions, and as many beside them
 )
 

@@ -99,7 +99,10 @@ func (o *PageOperation) clean(p *Problems, known func(string) bool) {
 			required(p, "pageId", o.PageID)
 		}
 	}
-	o.PagePatch.Clean(p, o.Locale.Set)
+	if !o.Locale.Set {
+		o.Suit(p, false)
+	}
+	o.PagePatch.clean(p)
 }
 
 func refuse[T any](p *Problems, field string, o Opt[T]) {

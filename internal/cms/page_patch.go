@@ -17,15 +17,15 @@ type PagePatch struct {
 	ExcludedFromSearchEngines Opt[*bool]
 }
 
-// Clean normalizes the values and notes what is wrong with them.
+// Clean normalizes the values and notes what is wrong with them in the default
+// locale, or in another.
 func (c *PagePatch) Clean(p *Problems, localized bool) {
-	if localized {
-		if c.Name.Set {
-			p.Add("name", "can't be set for one locale")
-		}
-	} else {
-		c.RefuseNulls(p)
-	}
+	c.Suit(p, localized)
+	c.clean(p)
+}
+
+// clean is Clean for a locale that is not known yet.
+func (c *PagePatch) clean(p *Problems) {
 	cleanPtr(p, "pathname", &c.Pathname, ParsePathname)
 	check(p, "name", c.Name, checkName)
 	cleanPtr(p, "title", &c.Title, textRule)
@@ -49,10 +49,15 @@ func (c *PagePatch) Clean(p *Problems, localized bool) {
 	})
 }
 
-// RefuseNulls notes nulls that only a locale other than the default may have.
-func (c *PagePatch) RefuseNulls(p *Problems) {
-	refuseNull(p, "pathname", c.Pathname)
-	refuseNull(p, "isOnline", c.IsOnline)
+// Suit notes what only the default locale or only another one may have: a name,
+// and nulls.
+func (c *PagePatch) Suit(p *Problems, localized bool) {
+	if !localized {
+		refuseNull(p, "pathname", c.Pathname)
+		refuseNull(p, "isOnline", c.IsOnline)
+	} else if c.Name.Set {
+		p.Add("name", "can't be set for one locale")
+	}
 }
 
 func refuseNull[T any](p *Problems, field string, o Opt[*T]) {

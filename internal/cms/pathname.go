@@ -13,12 +13,19 @@ import (
 // MaxPathname is the longest pathname, in bytes, as stored.
 const MaxPathname = 2048
 
+// maxDecoded is the longest one before it is brought into NFC, which shortens, but
+// never by this much.
+const maxDecoded = 4 * MaxPathname
+
 // ParsePathname reads a pathname as a request body writes it: a missing
 // leading slash is added, a trailing one dropped, percent escapes are decoded
 // and the result is in NFC.
 func ParsePathname(s string) (string, error) {
 	if s == "" {
 		return "", errors.New("must not be empty")
+	}
+	if len(s) > 3*maxDecoded { // an escape is three bytes
+		return "", errTooLong
 	}
 	// Decoding happens segment by segment, so that an escaped slash can't
 	// become a separator.
@@ -42,7 +49,7 @@ func ParsePathname(s string) (string, error) {
 // CanonicalPathname reads a pathname that is already percent-decoded, as the
 // path of a request is.
 func CanonicalPathname(s string) (string, error) {
-	if len(s) > 4*MaxPathname { // NFC shortens, but never by this much
+	if len(s) > maxDecoded {
 		return "", errTooLong
 	}
 	if !utf8.ValidString(s) {

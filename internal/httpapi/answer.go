@@ -214,8 +214,13 @@ func ifMatch[T, W any](r *request, wire func(T) W) service.Match[T] {
 // timestamp is a time as answers show it.
 type timestamp string
 
+// newTimestamp does without a layout of its own, which time reads anew each time:
+// a list of 20 has up to 60 times.
 func newTimestamp(t time.Time) timestamp {
-	return timestamp(t.UTC().Format("2006-01-02T15:04:05.000Z"))
+	milli := t.Nanosecond() / int(time.Millisecond)
+	text := t.UTC().AppendFormat(make([]byte, 0, len("2006-01-02T15:04:05.000Z")), time.RFC3339)
+	text[len(text)-1] = '.' // in place of the Z
+	return timestamp(append(text, byte('0'+milli/100), byte('0'+milli/10%10), byte('0'+milli%10), 'Z'))
 }
 
 func newNullTimestamp(t *time.Time) *timestamp {

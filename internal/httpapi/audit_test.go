@@ -119,6 +119,20 @@ func TestAuditShowsBeforeAndAfter(t *testing.T) {
 	})
 }
 
+func TestDiscardOfNothingLeavesNothing(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		site, _ := s.newSite(t)
+		page := s.newPage(t, site, "/about")
+		s.must(t, 201, "POST", "/v6/pages/"+page+"/publish", "")
+		before, entries := s.must(t, 200, "GET", "/v6/pages/"+page, ""), len(s.audit(t, "resourceId="+page))
+		checkEqual(t, "answer", string(before.body), string(s.must(t, 200, "POST", "/v6/pages/"+page+"/discard", "").body))
+		checkEqual(t, "entries", entries, len(s.audit(t, "resourceId="+page)))
+		s.must(t, 200, "PATCH", "/v6/pages/"+page, `{"title":"One"}`)
+		checkEqual(t, "answer to a discard", string(before.body), string(s.must(t, 200, "POST", "/v6/pages/"+page+"/discard", "").body))
+		checkEqual(t, "entries of an edit and its discard", entries+2, len(s.audit(t, "resourceId="+page)))
+	})
+}
+
 func text(v any) string {
 	if s, ok := v.(string); ok {
 		return s

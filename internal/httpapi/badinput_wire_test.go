@@ -61,6 +61,12 @@ var hostileBatches = []hostile{
 	batch("deleted twice", `[{"op":"delete","pageId":"{about}"},{"op":"delete","pageId":"{about}"}]`, 400, "operations[1].pageId"),
 	batch("unknown locale", `[{"op":"update","pageId":"{about}","locale":"it","title":"x"}]`, 400, "operations[0].locale"),
 	batch("locale that is none", `[{"op":"update","pageId":"{about}","locale":"../","title":"x"}]`, 400, "operations[0].locale"),
+	batch("name for one locale", `[{"op":"update","pageId":"{about}","locale":"fr","name":"x"}]`, 400, "operations[0].name"),
+	batch("null in the default locale", `[{"op":"update","pageId":"{about}","locale":"en-US","pathname":null}]`, 400, "operations[0].pathname"),
+	{
+		name: "name for the default locale", method: "POST", target: "/v6/pages/batch", status: 200, shows: `"name":"By its name"`,
+		body: `{"siteId":"{site}","operations":[{"op":"update","pageId":"{cafe}","locale":"en-US","name":"By its name"}]}`,
+	},
 	{
 		name: "escape that is escaped", method: "POST", target: "/v6/pages/batch", status: 200, shows: `"pathname":"/100%41"`,
 		body: `{"siteId":"{site}","operations":[{"op":"update","pageId":"{cafe}","pathname":"/100%2541"}]}`,

@@ -36,11 +36,13 @@ var (
 	errBodyMissing = cms.BadField("body", "is required")
 )
 
-// input reads a request's body at once, so that no transaction waits for the
-// network, and decodes it when the service asks for it. W is the body's wire
-// type, a struct of cms.Opt fields.
+// input reads and decodes a request's body at once, so that no transaction waits
+// for that: there may be a hundred thousand things wrong with it. W is the body's
+// wire type, a struct of cms.Opt fields.
 func input[W, T any](r *request, convert func(W, *cms.Problems) T) service.Input[T] {
-	return decoded(readBody(r), convert)
+	in := decoded(readBody(r), convert)
+	_, _ = in() // the service will ask
+	return in
 }
 
 // noFields is input for requests that take no fields.

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"galley/internal/cms"
 )
@@ -43,6 +44,18 @@ func TestEncodeIsLikeTheStandardLibrary(t *testing.T) {
 	}
 	if got := string(joinList(nil, false)); got != `{"object":"list","data":[],"hasMore":false}`+"\n" {
 		t.Errorf("an empty list is written %s", got)
+	}
+}
+
+// Times are shown in UTC, to the millisecond, with all three digits.
+func TestTimesAreShownToTheMillisecond(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	elsewhere := time.FixedZone("elsewhere", -5*60*60-30*60)
+	for range 2000 {
+		at := time.Unix(r.Int64N(1<<33), r.Int64N(1e9)).In(elsewhere)
+		if got, want := string(newTimestamp(at)), at.UTC().Format("2006-01-02T15:04:05.000Z"); got != want {
+			t.Fatalf("%s is shown as %s", want, got)
+		}
 	}
 }
 

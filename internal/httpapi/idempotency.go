@@ -39,13 +39,19 @@ func (a *API) handle(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if key == "" {
+	// A body that is too large is refused, and was not even read as a whole: what
+	// there is of it says nothing about which request this is.
+	if key == "" || r.ContentLength > maxBody {
 		return r.endpoint.handle(r)
 	}
 	// All of the body is read first: the transaction must not wait for it.
 	raw, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {
 		return answer{}, errBodyCut
+	}
+	if len(raw) > maxBody {
+		r.Body = io.NopCloser(bytes.NewReader(raw))
+		return r.endpoint.handle(r)
 	}
 	secret := sha256.Sum256([]byte(r.credential + "\x00" + key))
 	done, err := a.svc.Do(r.Context(), r.who, service.Once{Key: requestName(key), Request: requestHash(r, raw)},

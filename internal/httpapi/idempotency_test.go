@@ -40,6 +40,9 @@ func TestHostileIdempotencyKeys(t *testing.T) {
 			{name: "no key, no answer", as: "-", method: "POST", target: "/v2/sites", body: `{"name":"x"}`, headers: []string{idempotencyKey, "'; DROP TABLE sites;--"}, status: 401},
 			{name: "too large", method: "POST", target: "/v2/sites", body: `{"name":"` + strings.Repeat("a", mebibyte) + `"}`, headers: []string{idempotencyKey, "large"}, status: 413},
 			{name: "too large, chunked", method: "POST", target: "/v2/sites", body: `{"name":"` + strings.Repeat("a", mebibyte) + `"}`, chunked: true, headers: []string{idempotencyKey, "large"}, status: 413},
+			{name: "no body", method: "POST", target: "/v6/pages/{about}/publish", headers: []string{idempotencyKey, "none"}, status: 201},
+			{name: "too large where none was", method: "POST", target: "/v6/pages/{about}/publish", body: strings.Repeat("a", 2*mebibyte), headers: []string{idempotencyKey, "none"}, status: 413},
+			{name: "too large where none was, chunked", method: "POST", target: "/v6/pages/{about}/publish", body: strings.Repeat("a", 2*mebibyte), chunked: true, headers: []string{idempotencyKey, "none"}, status: 413},
 		} {
 			t.Run(c.name, func(t *testing.T) { w.check(t, c) })
 		}

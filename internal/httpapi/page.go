@@ -177,7 +177,18 @@ func pageInput(r *request) service.PageInput {
 			return c
 		})
 	}
-	return func(localized bool) (cms.PagePatch, error) { return convert(localized)() }
+	plain, localized := convert(false), convert(true)
+	likely := plain
+	if r.query.locale != "" {
+		likely = localized
+	}
+	_, _ = likely() // no transaction is to wait for that
+	return func(inLocale bool) (cms.PagePatch, error) {
+		if inLocale {
+			return localized()
+		}
+		return plain()
+	}
 }
 
 func (a *API) deletePage(r *request) (answer, error) {

@@ -5,8 +5,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"galley/internal/cms"
+	"galley/internal/service"
 )
 
 func TestPageIsFoundByIDAndPathname(t *testing.T) {
@@ -52,6 +56,49 @@ func TestPageIsChangedAndDeletedByPathname(t *testing.T) {
 
 // A page may be called like the suffix of an endpoint; with an id before it,
 // the suffix is the endpoint.
+// Who waits for a page or route that another request is giving another pathname
+// finds it there no more.
+func TestWriteByPathnameMissesWhatHasMoved(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		siteID, _ := s.newSite(t)
+		page, _ := cms.ParseID(s.newPage(t, siteID, "/page"))
+		route, _ := cms.ParseID(s.newRoute(t, siteID, "/route"))
+		who := service.Caller{App: &s.first}
+		for target, move := range map[string]func(held func()) error{
+			"/v6/pages/page": func(held func()) error {
+				_, err := s.svc.UpdatePage(t.Context(), who, service.Ref{ID: page}, "", func(bool) (cms.PagePatch, error) {
+					held()
+					return cms.PagePatch{Pathname: cms.Some(new("/moved-page"))}, nil
+				}, nil)
+				return err
+			},
+			"/v2/routes/route": func(held func()) error {
+				_, err := s.svc.UpdateRoute(t.Context(), who, service.Ref{ID: route}, func() (cms.RoutePatch, error) {
+					held()
+					return cms.RoutePatch{Pathname: cms.Some("/moved-route")}, nil
+				}, nil)
+				return err
+			},
+		} {
+			holding, letGo, moved, deleted := make(chan struct{}), make(chan struct{}), make(chan error), make(chan int)
+			go func() { moved <- move(sync.OnceFunc(func() { close(holding); <-letGo })) }()
+			<-holding
+			go func() {
+				status, _, _ := s.quick("DELETE", target+"?siteId="+siteID, "") // no status tells enough
+				deleted <- status
+			}()
+			time.Sleep(200 * time.Millisecond) // most likely, it waits by then
+			close(letGo)
+			if err := <-moved; err != nil {
+				t.Error(err)
+			}
+			checkEqual(t, target, 404, <-deleted)
+		}
+		s.must(t, 200, "GET", "/v6/pages/moved-page?siteId="+siteID, "")
+		s.must(t, 200, "GET", "/v2/routes/moved-route?siteId="+siteID, "")
+	})
+}
+
 func TestSuffixAfterAnIDIsItsEndpoint(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *system) {
 		siteID, _ := s.newSite(t)

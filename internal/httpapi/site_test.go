@@ -143,6 +143,10 @@ func TestDefaultLocalePathPrefixMirrorsTheLocale(t *testing.T) {
 		if updated() <= before {
 			t.Error("the site shows another prefix, and no other time")
 		}
+		before = updated()
+		time.Sleep(2 * time.Millisecond)
+		s.must(t, 200, "PATCH", "/v2/locales/en-US?siteId="+siteID, `{"domain":"https://us.example"}`)
+		checkEqual(t, "time of a site that shows nothing of the change", before, updated())
 		// Named together, the prefix is the new default's.
 		both := s.must(t, 200, "PATCH", "/v2/sites/"+siteID, `{"defaultLocale":"fr","defaultLocalePathPrefix":"france"}`).json(t)
 		checkEqual(t, "new default", [2]any{"fr", "france"}, [2]any{both["defaultLocale"], both["defaultLocalePathPrefix"]})

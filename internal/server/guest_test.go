@@ -216,6 +216,16 @@ func TestEveryRequestHasOneAnswer(t *testing.T) {
 	}
 }
 
+// net/http would answer it by itself, without a name or anything else of ours.
+func TestOptionsOfEverythingAreTheHandlers(t *testing.T) {
+	t.Parallel()
+	r := run(t, echo)
+	conn := r.dial(t)
+	if status, body := exchange(t, conn, bufio.NewReader(conn), "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"); body != "OPTIONS 0" {
+		t.Errorf("answered %d %q, not by the handler", status, body)
+	}
+}
+
 const quickly = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nquick"
 
 func TestPlainRequestsAreAnsweredQuickly(t *testing.T) {

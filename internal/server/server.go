@@ -133,6 +133,8 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Ha
 		MaxHeaderBytes:    maxHeaderBytes,
 		TLSConfig:         s.TLS,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		// "OPTIONS *" is answered like any other address.
+		DisableGeneralOptionsHandler: true,
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- s.serve(srv, listener) }()

@@ -161,7 +161,8 @@ func (s *Service) changeLocale(ctx context.Context, who Caller, ref Ref, match M
 		if err := tx.UpdateLocale(ctx, after); err != nil {
 			return err
 		}
-		if view.IsDefault { // the site shows its code and prefix
+		shown := before.Code != after.Code || before.EffectivePrefix() != after.EffectivePrefix()
+		if view.IsDefault && shown { // by the site
 			site.DefaultLocale, site.UpdatedAt = after, s.now()
 			if err := tx.UpdateSite(ctx, site); err != nil {
 				return err

@@ -110,6 +110,24 @@ func findPage(ctx context.Context, r cms.Reader, site cms.Site, spoken speech, v
 	return page.ID, err
 }
 
+// lockPage finds a page's draft and locks it. Who had it locked before may have
+// given it another pathname than the one that it was found by.
+func lockPage(ctx context.Context, tx cms.Tx, site cms.Site, spoken speech, ref Ref) (cms.Page, error) {
+	for {
+		id, err := findPage(ctx, tx, site, spoken, cms.Draft, ref)
+		if err != nil {
+			return cms.Page{}, err
+		}
+		page, err := existingPage(tx.LockPage(ctx, site.ID, cms.Draft, id))
+		if err != nil || ref.ID != cms.NoID {
+			return page, err
+		}
+		if asked, err := cms.CanonicalPathname(ref.Name); err != nil || page.In(spoken.localeID).Values.Pathname == asked {
+			return page, err
+		}
+	}
+}
+
 // speech is the locale that a request is about, among those of its site.
 type speech struct {
 	localeID cms.ID // NoID: the default one
@@ -403,11 +421,7 @@ func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale st
 			return err
 		}
 		// Without a locale in the request, a pathname is a default one.
-		id, err := findPage(ctx, tx, site, spoken, cms.Draft, ref)
-		if err != nil {
-			return err
-		}
-		before, err := existingPage(tx.LockPage(ctx, site.ID, cms.Draft, id))
+		before, err := lockPage(ctx, tx, site, spoken, ref)
 		if err != nil {
 			return err
 		}

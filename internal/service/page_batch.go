@@ -200,9 +200,7 @@ func (s *Service) operate(ctx context.Context, tx cms.Tx, site cms.Site, spoken 
 func (s *Service) afterOperation(spoken speech, op cms.PageOperation, page cms.Page) (cms.Page, error) {
 	if op.Op.Value == cms.OpUpdate {
 		var problems cms.Problems
-		if spoken.localeID == cms.NoID { // also when the locale named is the default one
-			op.RefuseNulls(&problems)
-		}
+		op.Suit(&problems, spoken.localeID != cms.NoID) // the locale named may be the default one
 		return op.Apply(page, spoken.localeID), problems.Err()
 	}
 	if !op.Locale.Set {

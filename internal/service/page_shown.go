@@ -134,13 +134,5 @@ func (s *Service) teachSoon(key shelfKey, l lesson) {
 
 // teach puts what was read on its shelf, unless the site has changed.
 func (s *Service) teach(key shelfKey, l lesson) {
-	if !s.changes.unchanged(l.from.moment, key.about()...) {
-		return
-	}
-	sh := s.shelves.find(key)
-	if sh == nil || !s.changes.unchanged(sh.moment, key.about()...) {
-		sh = newShelf(l.from)
-	}
-	sh.learn(l)
-	s.shelves.put(key, sh)
+	s.shelves.teach(key, l, func(since int64) bool { return s.changes.unchanged(since, key.about()...) })
 }

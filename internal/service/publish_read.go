@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"galley/internal/cms"
@@ -194,6 +195,9 @@ func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID, body E
 		}
 		after := cms.DiscardPage(draft, live, spoken.locales)
 		view = spoken.view(after)
+		if reflect.DeepEqual(after, draft) {
+			return tx.MarkPages(ctx, site.ID, []cms.ID{id}, nil, false)
+		}
 		if err := moveClaims(ctx, tx, tx.Page, site.ID, after, draft.Claims(spoken.locales), after.Claims(spoken.locales)); err != nil {
 			return err
 		}

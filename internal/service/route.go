@@ -61,6 +61,22 @@ func findRoute(ctx context.Context, r cms.Reader, site cms.Site, ref Ref) (cms.I
 	return cms.NoID, cms.NotFound(cms.KindRoute)
 }
 
+// lockRoute finds a route and locks it. Who had it locked before may have given it
+// another pathname than the one that it was found by.
+func lockRoute(ctx context.Context, tx cms.Tx, site cms.Site, ref Ref) (cms.Route, error) {
+	id, err := findRoute(ctx, tx, site, ref)
+	for err == nil {
+		var route cms.Route
+		if route, err = existingRoute(tx.LockRoute(ctx, site.ID, id)); err != nil {
+			return route, err
+		}
+		if id, err = findRoute(ctx, tx, site, ref); id == route.ID {
+			return route, err
+		}
+	}
+	return cms.Route{}, err
+}
+
 // Routes lists the routes of a site.
 func (s *Service) Routes(ctx context.Context, who Caller, siteID cms.ID, q cms.ListQuery) (cms.List[cms.Route], error) {
 	var list cms.List[cms.Route]
@@ -138,11 +154,7 @@ func (s *Service) changeRoute(ctx context.Context, who Caller, ref Ref, match Ma
 		if err != nil {
 			return err
 		}
-		id, err := findRoute(ctx, tx, site, ref)
-		if err != nil {
-			return err
-		}
-		before, err := existingRoute(tx.LockRoute(ctx, site.ID, id))
+		before, err := lockRoute(ctx, tx, site, ref)
 		if err != nil {
 			return err
 		}

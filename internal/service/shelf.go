@@ -342,6 +342,21 @@ func (s *shelves) find(key shelfKey) *shelf {
 	return found.shelf
 }
 
+// teach puts a lesson on its shelf, or on a new one, unless something has changed
+// since. That is asked last: whatever changes afterwards makes the shelf old, and
+// nobody takes from it.
+func (s *shelves) teach(key shelfKey, l lesson, unchanged func(since int64) bool) {
+	sh := s.find(key)
+	if sh == nil || !unchanged(sh.moment) {
+		sh = newShelf(l.from)
+	}
+	if !unchanged(l.from.moment) {
+		return
+	}
+	sh.learn(l)
+	s.put(key, sh)
+}
+
 // put keeps a shelf that is new or has grown.
 func (s *shelves) put(key shelfKey, sh *shelf) {
 	bytes := sh.bytes()

@@ -3,6 +3,7 @@ package service
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -198,5 +199,37 @@ func TestShelfIsNotTaughtWhatChangedMeanwhile(t *testing.T) {
 		if got != want {
 			t.Errorf("change %s: %s, want %s", change, got, want)
 		}
+	}
+}
+
+// A lesson is of before a change that comes while it is being taught, and the
+// next reader has begun a new shelf by then.
+func TestShelfOfAfterAChangeIsNotTaughtWhatWasBefore(t *testing.T) {
+	site, page := cms.NewID(), cms.NewID()
+	key := shelfKey{site: site}
+	s := Service{}
+	s.changes.Deaf(false)
+	s.KeepLists(1<<20, func(int64) {})
+	read := func(text string) lesson {
+		return lesson{
+			from: listRead{moment: s.changes.moment()}, ids: []cms.ID{page}, ended: true,
+			texts: []shownPage{{id: page, text: text}},
+		}
+	}
+	old := read("old")
+	meanwhile := sync.OnceFunc(func() {
+		s.changes.Changed(cms.Subject{ID: site, Drafts: true})
+		s.teach(key, read("new"))
+	})
+	s.shelves.teach(key, old, func(since int64) bool {
+		defer meanwhile()
+		return s.changes.unchanged(since, key.about()...)
+	})
+	sh := s.shelves.find(key)
+	if sh == nil || !s.changes.unchanged(sh.moment, key.about()...) {
+		return // nobody takes from it
+	}
+	if items, _, _, _ := sh.find(cms.PageQuery{Limit: 1}, cms.NoID); len(items) != 1 || items[0].text != "new" {
+		t.Errorf("lists show %v, want the page as it is now", items)
 	}
 }

@@ -58,17 +58,10 @@ const (
 	failOther       failure = iota
 	failUnique              // a unique key is taken
 	failRetry               // run the transaction again
+	failLocked              // the same, and another one has what was to be locked
 	failUnavailable         // the engine is out of reach, or out of space
 	failBusy                // another program has the database to itself
 )
-
-// siteLock is the suffix of a select that locks a site.
-func (d *dialect) siteLock(lock cms.Lock) string {
-	if lock == cms.LockShared {
-		return d.lockShared
-	}
-	return d.lockUpdate
-}
 
 // rebind turns the ? of a statement into the engine's placeholders. No
 // statement has a ? in a literal.

@@ -80,7 +80,7 @@ func (s *Store) Migrate(ctx context.Context) (applied []int64, err error) {
 // inUse tells whether an error says that others use what is needed.
 func (s *Store) inUse(err error) bool {
 	class := s.dialect.classify(err)
-	return class == failRetry || class == failBusy
+	return class == failRetry || class == failLocked || class == failBusy
 }
 
 func migrationError(err error) error {

@@ -109,6 +109,7 @@ func OpenPostgres(url string, observe Observe) (*Store, error) {
 	s := newStore(postgresDialect, db, db, observe)
 	s.queries.conn = poolOf(db, pooled)
 	s.queries.finders = newFinders(s.queries)
+	s.doors = &doors{sites: map[cms.ID]*door{}}
 	voice := stdlib.OpenDB(*pooled)
 	voice.SetMaxOpenConns(1)
 	s.announcer = &announcer{db: voice, node: cms.NewID().String(), tell: s.watchers.tell}
@@ -177,15 +178,18 @@ func classifyPostgres(err error) failure {
 // longer than the operator allows, read-only after a failover.
 var unavailableCodes = []string{"08", "53", "57P", "57014", "25006"}
 
-// lockNotAvailable says that a lock was waited for longer than was allowed.
+// lockNotAvailable says that a lock was waited for longer than was allowed, or was
+// not to be waited for.
 const lockNotAvailable = "55P03"
 
 func classifyCode(code string) failure {
 	switch {
 	case code == "23505":
 		return failUnique
-	case code == "40001" || code == "40P01" || code == lockNotAvailable:
+	case code == "40001" || code == "40P01":
 		return failRetry
+	case code == lockNotAvailable:
+		return failLocked
 	case slices.ContainsFunc(unavailableCodes, func(class string) bool { return strings.HasPrefix(code, class) }):
 		return failUnavailable
 	}

@@ -33,6 +33,7 @@ type Store struct {
 	watchers  watchers
 	announcer *announcer // nil: there are no other nodes
 	looks     *looks
+	doors     *doors  // nil: transactions have no locks to wait for
 	writer    *writer // nil: transactions do not wait for each other
 	beginView func(context.Context) (transaction, error)
 	// closeSessions closes the connections that the pools have given away.
@@ -95,32 +96,48 @@ const maxTries = 10
 // InTx writes, all or nothing.
 func (s *Store) InTx(ctx context.Context, write func(cms.Tx) error) error {
 	defer s.timed("tx")()
+	visit := s.newVisit()
 	for try := 1; ; try++ {
-		var announced announcement
-		err := s.runTx(ctx, func(c conn) error {
-			announced = announcement{by: s.announcer}
-			if err := write(queries{conn: c, dialect: s.dialect, announced: &announced, looks: s.looks}); err != nil {
+		err := s.tryTx(ctx, visit, write)
+		wait, waits := errors.AsType[*waitError](err)
+		_, retries := errors.AsType[*retryError](err)
+		switch {
+		case !waits && !retries:
+			return err
+		case try == maxTries:
+			return cms.Unavailable(err)
+		case waits:
+			if visit, err = s.waitFor(ctx, wait); err != nil {
 				return err
 			}
-			return s.queries.fail(ctx, ctx.Err()) // nobody waits for it any more
-		})
-		// Also when the commit failed: where its answer was lost, it may be done.
-		if len(announced.what) > 0 {
-			s.watchers.tell(announced.what)
-			if s.announcer != nil {
-				s.announcer.add(announced.what)
-				if err != nil {
-					s.announcer.doubt(announced.what)
-				}
-			}
-		}
-		if again := (*retryError)(nil); !errors.As(err, &again) {
-			return err
-		}
-		if try == maxTries {
-			return cms.Unavailable(err)
+		default:
+			visit = s.newVisit()
 		}
 	}
+}
+
+// tryTx runs a transaction once.
+func (s *Store) tryTx(ctx context.Context, visit *visit, write func(cms.Tx) error) error {
+	defer visit.end()
+	var announced announcement
+	err := s.runTx(ctx, func(c conn) error {
+		announced = announcement{by: s.announcer}
+		if err := write(queries{conn: c, dialect: s.dialect, announced: &announced, looks: s.looks, visit: visit}); err != nil {
+			return err
+		}
+		return s.queries.fail(ctx, ctx.Err()) // nobody waits for it any more
+	})
+	// Also when the commit failed: where its answer was lost, it may be done.
+	if len(announced.what) > 0 {
+		s.watchers.tell(announced.what)
+		if s.announcer != nil {
+			s.announcer.add(announced.what)
+			if err != nil {
+				s.announcer.doubt(announced.what)
+			}
+		}
+	}
+	return err
 }
 
 // runOwnTx runs a callback in a transaction of its own.
@@ -142,7 +159,10 @@ func (s *Store) timed(use string) func() {
 }
 
 // retryError asks for the transaction to be run again.
-type retryError struct{ cause error }
+type retryError struct {
+	cause  error
+	locked bool // by another one
+}
 
 func (e *retryError) Error() string { return e.cause.Error() }
 func (e *retryError) Unwrap() error { return e.cause }
@@ -162,6 +182,7 @@ type queries struct {
 	dialect   *dialect
 	announced *announcement // by this transaction
 	looks     *looks        // of transactions
+	visit     *visit        // of a transaction
 	finders   *finders      // of a pool far away; nil: reads share nothing
 }
 
@@ -254,11 +275,11 @@ func (q queries) fail(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return cms.Unavailable(fmt.Errorf("%w: %w", ctx.Err(), err))
 	}
-	switch q.dialect.classify(err) {
+	switch failure := q.dialect.classify(err); failure {
 	case failUnique:
 		return cms.Conflict("A resource with these values already exists")
-	case failRetry:
-		return &retryError{err}
+	case failRetry, failLocked:
+		return &retryError{err, failure == failLocked}
 	case failUnavailable, failBusy:
 		return cms.Unavailable(err)
 	}

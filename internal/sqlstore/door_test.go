@@ -1,0 +1,162 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"galley/internal/cms"
+)
+
+// sitesForTest makes sites of one workspace.
+func sitesForTest(t *testing.T, s *Store, n int) []cms.Site {
+	t.Helper()
+	sites := make([]cms.Site, n)
+	do(t, s.InTx(t.Context(), func(tx cms.Tx) error {
+		workspace := cms.Workspace{ID: cms.NewID(), Name: "w", CreatedAt: time.Now()}
+		err := tx.CreateWorkspace(t.Context(), workspace)
+		for i := range sites {
+			site := cms.Site{
+				ID: cms.NewID(), WorkspaceID: workspace.ID, Name: "s", PublicAPIKey: cms.NewSiteKey(),
+				KeyAccess: cms.AccessDraft, LocaleMode: cms.LocalesInternal, CreatedAt: time.Now(), UpdatedAt: time.Now(),
+			}
+			site.DefaultLocale = cms.Locale{ID: cms.NewID(), SiteID: site.ID, Code: "en", CreatedAt: time.Now()}
+			site.DefaultLocaleID = site.DefaultLocale.ID
+			sites[i] = site
+			err = errors.Join(err, tx.CreateSite(t.Context(), site), tx.CreateLocale(t.Context(), site.DefaultLocale))
+		}
+		return err
+	}))
+	return sites
+}
+
+// Every way to lock a site.
+var siteLocks = map[string]func(ctx context.Context, tx cms.Tx, site cms.Site, lock cms.Lock) error{
+	"LockSite": func(ctx context.Context, tx cms.Tx, site cms.Site, lock cms.Lock) error {
+		_, err := tx.LockSite(ctx, site.ID, lock)
+		return err
+	},
+	"LockShape": func(ctx context.Context, tx cms.Tx, site cms.Site, lock cms.Lock) error {
+		_, err := tx.LockShape(ctx, site.WorkspaceID, site.ID, lock)
+		return err
+	},
+	"LockShapeOf": func(ctx context.Context, tx cms.Tx, site cms.Site, lock cms.Lock) error {
+		_, _, err := tx.LockShapeOf(ctx, site.WorkspaceID, cms.KindLocale, site.DefaultLocaleID, lock)
+		return err
+	},
+}
+
+// A crowd that waits for one site has the connections of nobody else.
+func TestWritersOfALockedSiteKeepNobodyOut(t *testing.T) {
+	s := postgresForTest(t)
+	for name, lockSite := range siteLocks {
+		for _, lock := range []cms.Lock{cms.LockShared, cms.LockExclusive} {
+			sites := sitesForTest(t, s, 2)
+			holding, release := make(chan struct{}), make(chan struct{})
+			var all sync.WaitGroup
+			all.Go(func() {
+				_ = s.InTx(t.Context(), func(tx cms.Tx) error {
+					_, err := tx.LockSite(t.Context(), sites[0].ID, cms.LockExclusive)
+					close(holding)
+					<-release
+					return err
+				})
+			})
+			<-holding
+			const crowd = 3 * maxPostgresConns
+			answers := make([]error, crowd)
+			for i := range crowd {
+				all.Go(func() {
+					answers[i] = s.InTx(t.Context(), func(tx cms.Tx) error { return lockSite(t.Context(), tx, sites[0], lock) })
+				})
+			}
+			until(t, "all wait at the door", func() bool {
+				s.doors.mu.Lock()
+				defer s.doors.mu.Unlock()
+				at := s.doors.sites[sites[0].ID]
+				return at != nil && at.waiting == crowd
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			err := s.InTx(ctx, func(tx cms.Tx) error { return lockSite(ctx, tx, sites[1], lock) })
+			cancel()
+			close(release)
+			all.Wait()
+			if err := errors.Join(append(answers, err)...); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if n := len(s.doors.sites); n != 0 {
+				t.Errorf("%s: %d doors are left", name, n)
+			}
+		}
+	}
+}
+
+// A stream of writers that share a site lets one through who wants it alone.
+func TestSharedLocksDoNotKeepAnExclusiveOneOut(t *testing.T) {
+	s := postgresForTest(t)
+	for name, lockSite := range siteLocks {
+		site := sitesForTest(t, s, 1)[0]
+		ctx, stop := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				time.Sleep(time.Duration(i) * 5 * time.Millisecond) // so that there is always one
+				for ctx.Err() == nil {
+					err := s.InTx(t.Context(), func(tx cms.Tx) error {
+						defer time.Sleep(40 * time.Millisecond)
+						return lockSite(t.Context(), tx, site, cms.LockShared)
+					})
+					if err != nil {
+						t.Errorf("%s: %v", name, err)
+					}
+				}
+			})
+		}
+		time.Sleep(100 * time.Millisecond)
+		alone, cancel := context.WithTimeout(t.Context(), time.Minute)
+		err := s.InTx(alone, func(tx cms.Tx) error { return lockSite(alone, tx, site, cms.LockExclusive) })
+		cancel()
+		stop()
+		all.Wait()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Who gives up waiting leaves the door to others.
+func TestWhoLeavesTheDoorHoldsNobodyUp(t *testing.T) {
+	d := &doors{sites: map[cms.ID]*door{}}
+	site := cms.NewID()
+	leave, err := d.enter(t.Context(), site, cms.LockShared)
+	do(t, err)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := d.enter(gone, site, cms.LockExclusive); cms.CodeOf(err) != cms.CodeUnavailable {
+		t.Errorf("who left was told %v", err)
+	}
+	leave()
+	leave() // once is enough
+	if len(d.sites) != 0 {
+		t.Error("a door is left at which nobody waits")
+	}
+}
+
+func TestWhoMakesWayAtTheDoor(t *testing.T) {
+	const shared, alone = cms.LockShared, cms.LockExclusive
+	for _, c := range []struct{ waits, comes cms.Lock }{{shared, shared}, {shared, alone}, {alone, shared}, {alone, alone}} {
+		d := &doors{sites: map[cms.ID]*door{}}
+		site := cms.NewID()
+		leave, err := d.enter(t.Context(), site, c.waits)
+		do(t, err)
+		if want := c.waits == alone || c.comes == alone; d.taken(site, c.comes) != want || d.taken(cms.NewID(), c.comes) {
+			t.Errorf("%v comes while %v waits: makes way %v, want %v", c.comes, c.waits, !want, want)
+		}
+		leave()
+		if d.taken(site, c.comes) {
+			t.Errorf("%v comes when nobody waits, and makes way", c.comes)
+		}
+	}
+}

@@ -76,9 +76,10 @@ func (d *doors) taken(site cms.ID, lock cms.Lock) bool {
 // visit is a transaction's way to the sites that it locks. Nil is that of an
 // engine without doors.
 type visit struct {
-	doors *doors
-	site  cms.ID // that it may wait for, or has locked
-	leave func() // the door
+	doors  *doors
+	waited bool   // at a door
+	leave  func() // that door
+	site   cms.ID // that it has locked
 }
 
 func (s *Store) newVisit() *visit {
@@ -90,17 +91,15 @@ func (s *Store) newVisit() *visit {
 
 // waitFor waits for the turn of a transaction that found a site locked.
 func (s *Store) waitFor(ctx context.Context, wait *waitError) (*visit, error) {
-	v := s.newVisit()
-	v.site = wait.site
-	if v.site == cms.NoID {
+	site := wait.site
+	if site == cms.NoID {
 		var err error
-		if v.site, err = s.SiteOf(ctx, wait.kind, wait.id); err != nil {
+		if site, err = s.SiteOf(ctx, wait.kind, wait.id); err != nil {
 			return nil, err // it was there a moment ago
 		}
 	}
-	var err error
-	v.leave, err = s.doors.enter(ctx, v.site, wait.lock)
-	return v, err
+	leave, err := s.doors.enter(ctx, site, wait.lock)
+	return &visit{doors: s.doors, waited: true, leave: leave}, err
 }
 
 // end leaves the door, in case that the site was not locked.
@@ -110,18 +109,16 @@ func (v *visit) end() {
 	}
 }
 
-// may tells whether the transaction may wait for a site; NoID is one that is not
-// known yet.
-func (v *visit) may(site cms.ID) bool {
-	return v == nil || (v.site != cms.NoID && (site == cms.NoID || site == v.site))
-}
+// mayWait tells whether the transaction may wait for locks. Nothing locks several
+// sites; what would could not wait at two doors.
+func (v *visit) mayWait() bool { return v == nil || v.waited }
 
 // locked notes that the transaction has locked a site, or has it make way for
 // those at the door.
 func (v *visit) locked(site cms.ID, lock cms.Lock) error {
 	switch {
-	case v == nil:
-	case v.may(site):
+	case v == nil || v.site == site:
+	case v.waited:
 		v.leave()
 	case v.doors.taken(site, lock):
 		return &waitError{site: site, lock: lock}

@@ -30,7 +30,7 @@ func (q queries) Site(ctx context.Context, id cms.ID) (cms.Site, error) {
 // LockSite takes the lock before it reads: a statement that waits for a lock
 // sees the locked row anew afterwards, but not the rows joined to it.
 func (q queries) LockSite(ctx context.Context, id cms.ID, lock cms.Lock) (cms.Site, error) {
-	if suffix := q.siteLock(lock, id); suffix != "" {
+	if suffix := q.siteLock(lock); suffix != "" {
 		_, err := all(ctx, q, scanID, `select s.id from site s where s.id = ?`+suffix, id)
 		if err := q.locked(err, waitError{lock: lock, site: id}); err != nil {
 			return cms.Site{}, err
@@ -39,9 +39,9 @@ func (q queries) LockSite(ctx context.Context, id cms.ID, lock cms.Lock) (cms.Si
 	return q.Site(ctx, id)
 }
 
-// siteLock is the suffix of a select that locks a site, which waits for it only
-// if it is this transaction's turn. NoID is a site that is not known yet.
-func (q queries) siteLock(lock cms.Lock, site cms.ID) string {
+// siteLock is the suffix of a select that locks a site, and waits for it only if it
+// is this transaction's turn.
+func (q queries) siteLock(lock cms.Lock) string {
 	suffix := q.dialect.lockUpdate
 	if lock == cms.LockShared {
 		suffix = q.dialect.lockShared
@@ -50,7 +50,7 @@ func (q queries) siteLock(lock cms.Lock, site cms.ID) string {
 		return ""
 	}
 	suffix += " of s"
-	if !q.visit.may(site) {
+	if !q.visit.mayWait() {
 		suffix += " nowait"
 	}
 	return suffix
@@ -60,7 +60,7 @@ func (q queries) siteLock(lock cms.Lock, site cms.ID) string {
 func (q queries) locked(err error, wait waitError) error {
 	again, ok := errors.AsType[*retryError](err)
 	switch {
-	case ok && again.locked && !q.visit.may(wait.site):
+	case ok && again.locked && !q.visit.mayWait():
 		return &wait
 	case err != nil:
 		return err
@@ -142,14 +142,14 @@ func (q queries) Shape(ctx context.Context, siteID cms.ID) (int64, error) {
 
 func (q queries) LockShape(ctx context.Context, workspaceID, siteID cms.ID, lock cms.Lock) (int64, error) {
 	shape, err := one(ctx, q, func(r row) (n int64, err error) { return n, r.Scan(&n) },
-		`select s.shape from site s where s.id = ? and s.workspace_id = ?`+q.siteLock(lock, siteID), siteID, workspaceID)
+		`select s.shape from site s where s.id = ? and s.workspace_id = ?`+q.siteLock(lock), siteID, workspaceID)
 	return found(cms.KindSite, shape, q.locked(err, waitError{lock: lock, site: siteID}))
 }
 
 func (q queries) LockShapeOf(ctx context.Context, workspaceID cms.ID, kind cms.Kind, id cms.ID, lock cms.Lock) (siteID cms.ID, shape int64, err error) {
 	siteID, err = one(ctx, q, func(r row) (siteID cms.ID, err error) { return siteID, r.Scan(&siteID, &shape) },
 		`select s.id, s.shape from directory d join site s on s.id = d.site_id
-			where d.id = ? and d.kind = ? and s.workspace_id = ?`+q.siteLock(lock, cms.NoID), id, kind, workspaceID)
+			where d.id = ? and d.kind = ? and s.workspace_id = ?`+q.siteLock(lock), id, kind, workspaceID)
 	siteID, err = found(kind, siteID, q.locked(err, waitError{lock, siteID, kind, id}))
 	return siteID, shape, err
 }

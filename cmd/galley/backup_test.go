@@ -228,15 +228,31 @@ func TestBackupToStandardOutput(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	createApp(t, "--data", data, "--name", "A")
-	code, stdout, stderr := run(t, nil, "backup", "--data", data, "-")
-	if code != 0 || !strings.Contains(stderr, "to standard output") {
-		t.Fatalf("exit code %d: %s", code, stderr)
+	for file, said := range map[string]string{"-": "to standard output", "/dev/stdout": "to /dev/stdout"} {
+		code, stdout, stderr := run(t, nil, "backup", "--data", data, file)
+		if code != 0 || !strings.Contains(stderr, said) {
+			t.Fatalf("exit code %d: %s", code, stderr)
+		}
+		name := filepath.Join(t.TempDir(), "piped")
+		if err := os.WriteFile(name, []byte(stdout), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		mustRun(t, nil, "restore", "--data", t.TempDir(), name)
 	}
-	name := filepath.Join(t.TempDir(), "piped")
-	if err := os.WriteFile(name, []byte(stdout), 0o600); err != nil {
+}
+
+// A file of settings keeps passwords off the command line.
+func TestCopyByAFileOfSettings(t *testing.T) {
+	t.Parallel()
+	data, copied, file := t.TempDir(), filepath.Join(t.TempDir(), "copied"), filepath.Join(t.TempDir(), "copy.yaml")
+	createApp(t, "--data", data, "--name", "Copied by file")
+	if err := os.WriteFile(file, []byte("from: "+data+"\nto: "+copied+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	mustRun(t, nil, "restore", "--data", t.TempDir(), name)
+	mustRun(t, nil, "copy", "--config", file)
+	if list := mustRun(t, nil, "apps", "list", "--data", copied); !strings.Contains(list, "Copied by file") {
+		t.Errorf("the copy has not the app:\n%s", list)
+	}
 }
 
 // unused is a folder in which a command must leave nothing.
@@ -392,6 +408,15 @@ func TestBackupToWhatIsThere(t *testing.T) {
 	}
 	if target, err := os.Readlink(link); err != nil || target != "file" {
 		t.Errorf("the link leads to %q (%v)", target, err)
+	}
+	ahead, later := filepath.Join(folder, "ahead"), filepath.Join(folder, "later")
+	if err := errors.Join(os.Mkdir(later, 0o700), os.Symlink("later/file", ahead)); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, nil, "backup", "--data", data, ahead)
+	sameRows(t, file, filepath.Join(later, "file"))
+	if target, err := os.Readlink(ahead); err != nil || target != "later/file" {
+		t.Errorf("the link to what was not there leads to %q (%v)", target, err)
 	}
 	passed := make(chan error)
 	go func() {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	_ "modernc.org/sqlite" // reaches into the store as no galley would
+
+	"galley/internal/pgtest"
 )
 
 // stackTrace is what a person at a terminal should never see.
@@ -110,13 +112,33 @@ func sqlite(t *testing.T, data, statement string) {
 	}
 }
 
-// A second server on a port must leave the first one's store alone.
-func TestServerThatCannotListenMakesNoStore(t *testing.T) {
+// A second server on a port must leave the first one's store alone, and one with
+// bad settings any store: to bring it up to date is for good.
+func TestServerThatCannotStartMakesNoStore(t *testing.T) {
 	t.Parallel()
 	first := serve(t, nil)
-	data := filepath.Join(t.TempDir(), "data")
-	refused(t, 1, nil, "serve", "--addr", first.address(), "--data", data)
-	if _, err := os.Stat(data); !os.IsNotExist(err) {
-		t.Errorf("the data folder was made (%v)", err)
+	for _, args := range [][]string{
+		{"--addr", first.address()}, {"--addr", "127.0.0.1:0", "--redis-url", "http://127.0.0.1"},
+	} {
+		data := filepath.Join(t.TempDir(), "data")
+		refused(t, 1, nil, append([]string{"serve", "--data", data}, args...)...)
+		if _, err := os.Stat(data); !os.IsNotExist(err) {
+			t.Errorf("%v: the data folder was made (%v)", args, err)
+		}
+	}
+}
+
+// The same on PostgreSQL, whose further URLs may be bad.
+func TestServerWithABadURLMakesNoTables(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []string{"--listen-url", "--replica-url"} {
+		database := pgtest.URL(t)
+		stderr := refused(t, 1, nil, "serve", "--addr", "127.0.0.1:0", "--database-url", database, flag, "mysql://u@127.0.0.1/x")
+		if !strings.Contains(stderr, flag) {
+			t.Errorf("the message does not say %s: %s", flag, stderr)
+		}
+		if out := mustRun(t, nil, "migrate", "--database-url", database); !strings.Contains(out, "Applied schema version 1.") {
+			t.Errorf("%s: there were tables:\n%s", flag, out)
+		}
 	}
 }

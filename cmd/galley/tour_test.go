@@ -36,7 +36,7 @@ func runTour(t *testing.T, file string, steps int) {
 		t.Fatal(err)
 	}
 	shell := newTourShell(serve(t, nil))
-	printed, said := names{}, names{}
+	printed, said := newNames(), newNames()
 	commands, answers := 0, 0
 	rewritten := block.ReplaceAllStringFunc(string(text), func(fenced string) string {
 		parts := block.FindStringSubmatch(fenced)
@@ -113,8 +113,18 @@ var (
 	anyTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
 )
 
-// names are the ids met so far, each with the one that stands for it.
-type names map[string]string
+// names are the ids and plans met so far, each with the one that stands for it.
+type names struct{ ids, plans map[string]string }
+
+func newNames() names { return names{map[string]string{}, map[string]string{}} }
+
+// named is what stands for something: a form with its number among its kind.
+func named(known map[string]string, name, form string) string {
+	if known[name] == "" {
+		known[name] = fmt.Sprintf(form, len(known)+1)
+	}
+	return known[name]
+}
 
 // stable is an answer, indented, with ids and times that are the same in every
 // run.
@@ -128,11 +138,15 @@ func (n names) stable(t *testing.T, answer string) string {
 		t.Fatalf("%v in %s", err, answer)
 	}
 	text := anyID.ReplaceAllStringFunc(indented.String()+"\n", func(id string) string {
-		if n[id] == "" {
-			n[id] = fmt.Sprintf("01980a5c-7d3e-7f00-8a3b-00000000000%d", len(n)+1)
-		}
-		return n[id]
+		return named(n.ids, id, "01980a5c-7d3e-7f00-8a3b-00000000000%d")
 	})
-	text = anyPlan.ReplaceAllString(text, "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
-	return anyTime.ReplaceAllString(text, "2030-01-31T12:00:00.000Z")
+	text = anyPlan.ReplaceAllStringFunc(text, func(plan string) string {
+		return named(n.plans, plan, "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a0%d")
+	})
+	return anyTime.ReplaceAllStringFunc(text, func(moment string) string {
+		if strings.HasPrefix(moment, "2100-") {
+			return moment // it was asked for
+		}
+		return "2030-01-31T12:00:00.000Z"
+	})
 }

@@ -85,6 +85,8 @@ func (c *backupCommand) write(t *terminal, store *sqlstore.Store) error {
 	said, name := t.out, c.File
 	if c.File == toStdout {
 		said, name = t.err, "standard output"
+	} else if info, err := os.Stat(c.File); err != nil || !info.Mode().IsRegular() {
+		said = t.err // the backup may have gone where we would say it
 	}
 	_, _ = fmt.Fprintf(said, "Backed up %s rows to %s: %s in %s.\n", amount(rows), name, volume(size), seconds(time.Since(start)))
 	return nil
@@ -111,10 +113,7 @@ func (c *backupCommand) toFile(t *terminal, write func(io.Writer) error) error {
 	if c.File == toStdout {
 		return write(t.out)
 	}
-	name := c.File
-	if target, err := filepath.EvalSymlinks(name); err == nil {
-		name = target // the file that a link leads to, not the link
-	}
+	name := behindLinks(c.File)
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return toDevice(name, info, write)
 	}
@@ -140,6 +139,30 @@ func (c *backupCommand) toFile(t *terminal, write func(io.Writer) error) error {
 		err = folder.Sync()
 	}
 	return errors.Join(err, file.Close()) // others may have the name from now on
+}
+
+// maxLinks is how many links may follow each other, as on Linux.
+const maxLinks = 40
+
+// behindLinks is the name that a link leads to, also if nothing is there yet.
+func behindLinks(name string) string {
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		return target
+	}
+	if _, err := os.Stat(name); err == nil {
+		return name // a pipe of ours, which has no other name
+	}
+	for range maxLinks {
+		target, err := os.Readlink(name)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Dir(name) + string(filepath.Separator) + target
+		}
+		name = target
+	}
+	return name
 }
 
 // toDevice writes to what is no file, and so has no name to be given to one: a

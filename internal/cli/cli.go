@@ -67,7 +67,6 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		kong.Writers(out, errOut),
 		kong.Exit(func(code int) { exit = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
-		kong.UsageOnError(),
 	)
 	if err != nil {
 		panic(err) // the tree of commands itself is wrong
@@ -150,6 +149,9 @@ func openStore(c config.Store, observe sqlstore.Observe) (*sqlstore.Store, error
 
 func explain(c config.Store, err error) error {
 	if away, ok := errors.AsType[*cms.Error](err); ok && away.Code == cms.CodeUnavailable && c.DatabaseURL != "" {
+		if refusal, ok := sqlstore.Refusal(err); ok {
+			return fmt.Errorf("the database can't do it: %s", refusal)
+		}
 		// The driver tells whom it tried to reach, and in a line each why in vain.
 		reason := strings.TrimSpace(errors.Unwrap(away).Error())
 		reason = strings.TrimSpace(reason[strings.LastIndexByte(reason, '\n')+1:])

@@ -11,10 +11,13 @@ import (
 // noFollow refuses to open what a link leads to.
 const noFollow = syscall.O_NOFOLLOW
 
-// holdAlone keeps a file to this process until it is closed.
+// holdAlone keeps a file to this process until it is closed, where its disk can.
 func holdAlone(file *os.File) error {
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	switch err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+	case errors.Is(err, syscall.EWOULDBLOCK):
 		return err
+	case err != nil: // some disks of other machines can't
+		return nil
 	}
 	// Whoever held it last may have given it another name.
 	ours, err := file.Stat()

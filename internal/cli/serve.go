@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,7 +34,7 @@ func (c *serveCommand) Help() string {
   galley serve --config /etc/galley.yaml`
 }
 
-func (c *serveCommand) Run(t *terminal) error {
+func (c *serveCommand) Run(t *terminal) (err error) {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -50,16 +52,26 @@ func (c *serveCommand) Run(t *terminal) error {
 		log.Warn("variables that are no settings are ignored", "variables", strings.Join(unknown, ", "))
 	}
 
-	// The port comes first: a second server on it must not touch the store.
+	// Whatever can be refused is, before the store is touched: it may be brought
+	// up to date, which is for good, and its key is shown once.
+	var opened closers
+	defer func() { err = errors.Join(err, opened.close()) }()
 	listener, err := server.Listen(t.ctx, c.Addr)
 	if err != nil {
 		return err
 	}
+	opened.add(func() error { return closeListener(listener) })
 	registry := prometheus.NewRegistry()
-	store, err := c.open(t.ctx, observeStore(registry))
+	buckets, closeBuckets, err := c.buckets(registry, log)
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return err
 	}
+	opened.add(closeBuckets)
+	store, err := c.open(observeStore(registry))
+	if err != nil {
+		return err
+	}
+	opened.add(store.Close)
 	for name, pool := range store.Pools() {
 		registry.MustRegister(collectors.NewDBStatsCollector(pool, name))
 	}
@@ -67,11 +79,15 @@ func (c *serveCommand) Run(t *terminal) error {
 	svc.Guard = service.Guard{Share: c.GuardShare, Pages: c.GuardPages}
 	closeReplica, err := c.useReplica(svc, store, registry, log)
 	if err != nil {
-		return errors.Join(err, listener.Close(), store.Close())
+		return err
+	}
+	opened.add(closeReplica)
+	if _, err := store.Migrate(t.ctx); err != nil {
+		return explain(c.Store, err)
 	}
 	first, err := svc.FirstStart(t.ctx, bootstrap)
 	if err != nil {
-		return errors.Join(err, listener.Close(), closeReplica(), store.Close())
+		return err
 	}
 
 	address := c.scheme() + "://" + listener.Addr().String()
@@ -81,16 +97,32 @@ func (c *serveCommand) Run(t *terminal) error {
 	t.printf("Galley %s listens on %s (reference: %s/docs)\n", Version, address, address)
 	log.Info("listening", "address", address)
 	srv := c.server(encryption, registry, log, c.jobs(svc, registry, log))
-	buckets, closeBuckets, err := c.buckets(registry, log)
-	if err != nil {
-		return errors.Join(err, listener.Close(), closeReplica(), store.Close())
-	}
 	stopWatching := watch(t.ctx, svc)
+	defer stopWatching()
 	api := c.handler(svc, store, buckets, srv, registry, log)
 	srv.Quick = api.Quick
-	err = srv.Run(t.ctx, listener, api)
-	stopWatching()
-	return errors.Join(err, closeBuckets(), closeReplica(), store.Close())
+	return srv.Run(t.ctx, listener, api)
+}
+
+// closers close what was opened, the last first.
+type closers []func() error
+
+func (c *closers) add(closer func() error) { *c = append(*c, closer) }
+
+func (c *closers) close() error {
+	var errs []error
+	for _, closer := range slices.Backward(*c) {
+		errs = append(errs, closer())
+	}
+	return errors.Join(errs...)
+}
+
+// closeListener closes it unless its server has.
+func closeListener(listener net.Listener) error {
+	if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
 }
 
 // check refuses settings that make no sense.
@@ -117,8 +149,8 @@ func (c *serveCommand) checkValues() error {
 
 // open opens the store, with its own way to hear from other nodes if there is
 // one.
-func (c *serveCommand) open(ctx context.Context, observe sqlstore.Observe) (*sqlstore.Store, error) {
-	store, err := open(ctx, c.Store, observe)
+func (c *serveCommand) open(observe sqlstore.Observe) (*sqlstore.Store, error) {
+	store, err := openStore(c.Store, observe)
 	if err != nil || c.ListenURL == "" {
 		return store, err
 	}
@@ -217,6 +249,7 @@ func (c *serveCommand) handler(svc *service.Service, store *sqlstore.Store, buck
 // oneNode is a job that one of several nodes does each time.
 func oneNode(svc *service.Service, job server.Job) server.Job {
 	run := job.Run
+	job.First = time.Minute // nodes may be gone before their first turn would come
 	job.Run = func(ctx context.Context) error {
 		// Nodes' clocks and beats differ: whoever comes well before the next
 		// time comes for this one.
@@ -264,18 +297,28 @@ func publishDue(svc *service.Service, registry *prometheus.Registry, log *slog.L
 	}, []string{"status"})
 	registry.MustRegister(runs)
 	return func(ctx context.Context) error {
+		var errs []error
+		var stuck []cms.ID // the sites of those that could not be run now
 		for {
-			p, err := svc.RunDuePublish(ctx)
-			if err != nil || p == nil {
-				return err
+			p, err := svc.RunDuePublish(ctx, stuck...)
+			if err != nil {
+				errs = append(errs, err)
+			}
+			if p == nil {
+				return errors.Join(errs...)
+			}
+			if err != nil {
+				stuck = append(stuck, p.SiteID)
+				continue
 			}
 			runs.WithLabelValues(string(p.Status)).Inc()
 			fields := []any{"publish", p.ID, "site", p.SiteID, "changes", p.ChangeCount}
-			if p.Status == cms.StatusFailed {
+			switch p.Status {
+			case cms.StatusFailed:
 				log.Error("a scheduled publish failed", append(fields, "reason", *p.Reason)...)
-				continue
+			case cms.StatusPublished:
+				log.Info("a scheduled publish ran", fields...)
 			}
-			log.Info("a scheduled publish ran", fields...)
 		}
 	}
 }

@@ -78,8 +78,12 @@ type PublishRequest struct {
 	Confirm   Opt[bool]
 }
 
-// MaxPublishPages is the largest number of pages that a publish can name.
-const MaxPublishPages = 1000
+// These are the largest numbers of pages and of locales that a publish can
+// name.
+const (
+	MaxPublishPages   = 1000
+	MaxPublishLocales = 1000
+)
 
 // Clean normalizes the values and notes what is wrong with them.
 func (r *PublishRequest) Clean(p *Problems, now time.Time) {
@@ -92,6 +96,9 @@ func (r *PublishRequest) Clean(p *Problems, now time.Time) {
 	check(p, "locales", r.Locales, func(codes []string) error {
 		if codes != nil && len(codes) == 0 {
 			return errors.New("must name at least one locale")
+		}
+		if len(codes) > MaxPublishLocales {
+			return errors.New("must name at most 1,000 locales")
 		}
 		for _, c := range codes {
 			if _, ok := ParseID(c); !ok && !LocaleCodeForm(c) {

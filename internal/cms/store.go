@@ -118,9 +118,9 @@ type Reader interface {
 	Pages(ctx context.Context, q PageQuery, withPaths bool) ([]ListedPage, error)
 	// PageOrder is Pages for the ids alone.
 	PageOrder(ctx context.Context, q PageQuery) ([]ID, error)
-	// LocalizedPages are the ids of up to limit pages, deleted ones included,
-	// that a locale overrides something of, in no order.
-	LocalizedPages(ctx context.Context, siteID ID, version Version, localeID ID, limit int) ([]ID, error)
+	// LocalizedPages are the ids of the pages, deleted ones included, that a
+	// locale overrides something of.
+	LocalizedPages(ctx context.Context, siteID ID, version Version, localeID ID) ([]ID, error)
 
 	Route(ctx context.Context, siteID, id ID) (Route, error)
 	// Routes lists up to q.Limit+1 routes after the cursor, by id.
@@ -239,9 +239,10 @@ type Tx interface {
 	UpdatePublish(ctx context.Context, p Publish) error
 	// LockPublish is Publish, locked.
 	LockPublish(ctx context.Context, siteID, id ID) (Publish, error)
-	// TakeDuePublish locks a scheduled publish whose time has come and that
-	// no other transaction has locked; NotFound if there is none.
-	TakeDuePublish(ctx context.Context, now time.Time) (Publish, error)
+	// TakeDuePublish locks a scheduled publish whose time has come, of another
+	// site than these, and that no other transaction has locked; NotFound if
+	// there is none.
+	TakeDuePublish(ctx context.Context, now time.Time, notOf []ID) (Publish, error)
 	// ReplaceLive puts the live rows of pages aside as what was live until
 	// the publish of this number, and puts others in their place.
 	ReplaceLive(ctx context.Context, siteID ID, seq int64, changes []PageChange) error
@@ -251,11 +252,12 @@ type Tx interface {
 	// PurgeHistory removes for good the publishes of a site before the one of
 	// this number, and what only they show.
 	PurgeHistory(ctx context.Context, siteID ID, seq int64) error
-	// PastPages are up to limit states that pages had in the live version, of
-	// those that a locale overrides something of.
-	PastPages(ctx context.Context, siteID, localeID ID, limit int) ([]Page, error)
-	// UpdatePastPage stores the rows of a state that a page had.
-	UpdatePastPage(ctx context.Context, before, after Page) error
+	// PastLocalized are the ids of the pages that had a state in the live version
+	// that a locale overrides something of, and PastPages all such states.
+	PastLocalized(ctx context.Context, siteID, localeID ID) ([]ID, error)
+	PastPages(ctx context.Context, siteID ID, ids []ID) ([]Page, error)
+	// UpdatePastPages stores the rows of states that pages had.
+	UpdatePastPages(ctx context.Context, siteID ID, changes []PageChange) error
 
 	CreateRoute(ctx context.Context, r Route) error
 	// LockRoute is Route, locked.

@@ -39,7 +39,7 @@ type Server struct {
 	Audit         time.Duration  `help:"How long the audit trail is kept; 0 is forever (default ${default})." name:"audit-retention" default:"0s" env:"GALLEY_AUDIT_RETENTION" placeholder:"DURATION"`
 	CacheSize     int64          `help:"Bytes of answers, and of what lists showed, that are kept in memory; 0 keeps none (default ${default})." default:"134217728" env:"GALLEY_CACHE_SIZE" placeholder:"BYTES"`
 	DrainDelay    time.Duration  `help:"How long to go on serving, not ready, after SIGTERM, so that a load balancer notices (default ${default})." default:"1s" env:"GALLEY_DRAIN_DELAY" placeholder:"DURATION"`
-	SiteRetention time.Duration  `help:"How long a deleted site can be restored, at least; 0 is not at all (default ${default})." default:"720h" env:"GALLEY_SITE_RETENTION" placeholder:"DURATION"`
+	SiteRetention time.Duration  `help:"How long a deleted site can be restored, at least; 0 is until the next hourly round (default ${default})." default:"720h" env:"GALLEY_SITE_RETENTION" placeholder:"DURATION"`
 	LogLevel      string         `help:"Least level that is logged: debug, info, warn or error (default ${default})." default:"info" enum:"debug,info,warn,error" env:"GALLEY_LOG_LEVEL" placeholder:"LEVEL"`
 
 	Edge

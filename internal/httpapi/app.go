@@ -53,21 +53,21 @@ func (a App) withoutUse() any {
 
 // AppCreate is the body that makes an app.
 type AppCreate struct {
-	Name cms.Opt[string] `json:"name" required:"true" maxLength:"255" doc:"Name of the app." example:"Importer"`
+	Name cms.Opt[string] `json:"name" required:"true" minLength:"1" maxLength:"255" doc:"Name of the app; not blank." example:"Importer"`
 	appRights
 }
 
 // AppPatch is the body that changes an app.
 type AppPatch struct {
-	Name cms.Opt[string] `json:"name" maxLength:"255" doc:"Name of the app." example:"Importer"`
+	Name cms.Opt[string] `json:"name" minLength:"1" maxLength:"255" doc:"Name of the app; not blank." example:"Importer"`
 	appRights
 }
 
 type appRights struct {
-	Description cms.Opt[*string]     `json:"description" doc:"What the app is for." example:"Nightly import"`
+	Description cms.Opt[*string]     `json:"description" maxLength:"2048" doc:"What the app is for, in at most 2,048 bytes." example:"Nightly import"`
 	Scopes      cms.Opt[[]cms.Scope] `json:"scopes" minItems:"1" doc:"What the app may do; a new app has the scopes of the one that makes it, unless told."`
-	SiteIDs     cms.Opt[[]cms.ID]    `json:"siteIds" nullable:"true" minItems:"1" maxItems:"1000" doc:"The only sites that the app may touch; null means all."`
-	ExpiresAt   cms.Opt[*time.Time]  `json:"expiresAt" doc:"When the key stops working; null means never." example:"2030-01-31T12:00:00.000Z"`
+	SiteIDs     cms.Opt[[]cms.ID]    `json:"siteIds" nullable:"true" minItems:"1" maxItems:"1000" doc:"The only sites that the app may touch; null means all. A new app has those of the one that makes it, unless told."`
+	ExpiresAt   cms.Opt[*time.Time]  `json:"expiresAt" doc:"When the key stops working, in the future; null means never." example:"2030-01-31T12:00:00.000Z"`
 }
 
 func (r appRights) patch(name cms.Opt[string]) cms.AppPatch {

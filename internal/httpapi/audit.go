@@ -13,7 +13,7 @@ type AuditEntry struct {
 	Object    string          `json:"object" enum:"auditEntry" doc:"Always auditEntry."`
 	ID        cms.ID          `json:"id" doc:"Identifier of the entry."`
 	At        timestamp       `json:"at" doc:"When the write happened."`
-	AppID     *cms.ID         `json:"appId" doc:"The app that wrote; null for the operator at the command line and for the service itself."`
+	AppID     *cms.ID         `json:"appId" doc:"The app that wrote; a scheduled publish names the app that asked for it. Null for the operator at the command line and for what else the service does itself."`
 	RequestID *string         `json:"requestId" doc:"The request, as X-Request-Id named it; null where there was none."`
 	Operation string          `json:"operation" doc:"What was asked for: the operation's id in this document, or what the service did by itself." example:"updatePage"`
 	Resource  AuditedResource `json:"resource" doc:"What was written."`

@@ -74,7 +74,7 @@ var hostileBatches = []hostile{
 }
 
 var hostilePublishes = slices.Concat(
-	hostilePublish("pageIds", `"{about}"`, `["abc"]`, `[null]`, `[1]`, `{}`), hostilePublish("locales", `"fr"`, `[1]`, `[null]`, `{}`), hostilePublish("plan", `1`, `true`, `[]`),
+	hostilePublish("pageIds", `"{about}"`, `["abc"]`, `[null]`, `[1]`, `{}`), hostilePublish("locales", `"fr"`, `[1]`, `[null]`, `{}`, `[`+strings.Repeat(`"fr",`, 1000)+`"fr"]`), hostilePublish("plan", `1`, `true`, `[]`),
 	hostilePublish("name", `1`, `"a\u0000"`, `[]`), hostilePublish("confirm", `"true"`, `1`, `[]`),
 	hostilePublish("publishAt", `"2000-01-01T00:00:00Z"`, `"tomorrow"`, `1893456000`, `true`, `"9999-12-31T23:59:59-12:00"`, `"2030-01-01T00:00:00"`),
 	[]hostile{

@@ -177,8 +177,19 @@ func TestHistoryIsNewestFirst(t *testing.T) {
 			checkEqual(t, "history of a page", want, p.must(t, 200, "GET", own, "").column(t, "id"))
 			checkEqual(t, "walk through it", want, p.walkByOne(t, own))
 		}
-		p.must(t, 400, "GET", "/v6/pages/"+p.off+"/publishes?startingAfter="+p.publishes[1], "") // it did not change the page
+		p.must(t, 400, "GET", "/v6/pages/"+p.off+"/publishes?startingAfter="+p.publishes[1], "")           // it did not change the page
+		beyond := p.must(t, 200, "GET", "/v6/pages/"+p.off+"/publishes?startingAfter="+p.publishes[0], "") // it is gone from the draft
+		checkEqual(t, "after the last", []any{}, beyond.column(t, "id"))
 		p.must(t, 404, "GET", "/v6/pages/"+p.site+"/publishes", "")
+		// What a publish changed is a list of its own.
+		changed := func(i int) []any {
+			return p.must(t, 200, "GET", "/v2/publishes/"+p.publishes[i]+"/changes?limit=100", "").column(t, "id")
+		}
+		cursor := changed(2)[slices.IndexFunc(changed(2), func(id any) bool { return !slices.Contains(changed(4), id) })]
+		p.must(t, 200, "GET", "/v2/publishes/"+p.publishes[2]+"/changes?startingAfter="+cursor.(string), "")
+		for _, other := range []string{p.publishes[4], p.inAnHour(t, p.site, "")} {
+			p.must(t, 400, "GET", "/v2/publishes/"+other+"/changes?startingAfter="+cursor.(string), "")
+		}
 	})
 }
 

@@ -89,9 +89,11 @@ func (g generator) operation(e *endpoint) schema {
 		op["parameters"] = params
 	}
 	if e.body != nil {
-		content := schema{"application/json": schema{"schema": g.of(e.body)}}
+		// Whoever tries it would else begin with every field that there is.
+		body := schema{"schema": g.of(e.body), "example": bodyExamples[e.name]}
+		content := schema{"application/json": body}
 		if e.method == http.MethodPatch {
-			content["application/merge-patch+json"] = schema{"schema": g.of(e.body)}
+			content["application/merge-patch+json"] = body
 		}
 		op["requestBody"] = schema{"required": !e.bodyOptional(), "content": content}
 	}
@@ -108,17 +110,32 @@ func (g generator) parameters(e *endpoint) []schema {
 		}
 	}
 	for _, p := range e.params {
-		params = append(params, schema{"name": p.name, "in": "query", "required": p.required, "description": p.doc, "schema": p.schema})
+		s := maps.Clone(p.schema)
+		if !p.required {
+			delete(s, "example") // the reference would send it
+		}
+		params = append(params, schema{"name": p.name, "in": "query", "required": p.required, "description": p.doc, "schema": s})
 	}
 	switch e.method {
 	case http.MethodGet:
 		params = append(params, headerParam("If-None-Match", "Answers 304 when the resource still has this entity tag."))
 	case http.MethodPost:
-		params = append(params, headerParam(idempotencyHeader, "Repeats the first answer, for 24 hours, when the same request is sent again with this key."))
+		key := headerParam(idempotencyHeader, "1 to 255 printable ASCII characters. When the same request is sent again with this key, the first answer is repeated, for 24 hours, if it was a success. 409 while the first is under way, 400 for another request with the same key.")
+		key["schema"] = schema{"type": "string", "minLength": 1, "maxLength": cms.MaxIdempotencyKey}
+		params = append(params, key)
 	case http.MethodPatch, http.MethodDelete:
-		params = append(params, headerParam("If-Match", "Answers 412 when the resource no longer has this entity tag."))
+		params = append(params, headerParam("If-Match", "Answers 412 when the resource no longer has this entity tag. A page in a locale has its own, which reading it with that `locale` answers."))
 	}
 	return params
+}
+
+// commonHeaders are those of every answer to somebody who is known.
+func commonHeaders() schema {
+	headers := schema{}
+	for _, name := range []string{"X-Request-Id", "RateLimit", "RateLimit-Policy", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
+		headers[name] = ref("headers", name)
+	}
+	return headers
 }
 
 func headerParam(name, doc string) schema {
@@ -126,8 +143,8 @@ func headerParam(name, doc string) schema {
 }
 
 func (g generator) responses(e *endpoint) schema {
-	success := schema{"description": http.StatusText(e.status), "headers": schema{"X-Request-Id": ref("headers", "X-Request-Id")}}
-	headers := success["headers"].(schema)
+	headers := commonHeaders()
+	success := schema{"description": http.StatusText(e.status), "headers": headers}
 	if e.answer != nil {
 		success["content"] = schema{"application/json": schema{"schema": g.of(e.answer)}}
 		if e.answer != typ[AppWithKey]() {
@@ -183,7 +200,7 @@ func (g generator) errorResponses() schema {
 	for code, status := range statuses {
 		r := schema{
 			"description": fmt.Sprintf("%s (`%s`)", http.StatusText(status), code),
-			"headers":     schema{"X-Request-Id": ref("headers", "X-Request-Id")},
+			"headers":     commonHeaders(),
 			"content":     schema{"application/json": schema{"schema": g.of(typ[Error]())}},
 		}
 		if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
@@ -296,7 +313,7 @@ func applyTags(s schema, tag reflect.StructTag) {
 	if format := tag.Get("format"); format != "" {
 		s["format"] = format
 	}
-	for _, key := range []string{"example", "default", "minimum", "maximum", "maxLength", "minItems", "maxItems"} {
+	for _, key := range []string{"example", "default", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"} {
 		if text, ok := tag.Lookup(key); ok {
 			s[key] = tagValue(s, key, text)
 		}

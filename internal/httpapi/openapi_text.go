@@ -22,6 +22,31 @@ var headerSchemas = schema{
 	"ETag":         schema{"description": "The resource's entity tag, for If-None-Match and If-Match.", "schema": schema{"type": "string"}},
 	"Location":     schema{"description": "The address of what was created.", "schema": schema{"type": "string"}},
 	"Retry-After":  schema{"description": "Seconds to wait before trying again.", "schema": schema{"type": "integer"}},
+
+	"RateLimit":             schema{"description": "How many requests the key has left (r), and after how many seconds all of them (t), unless its rate is off.", "schema": schema{"type": "string"}},
+	"RateLimit-Policy":      schema{"description": "How many requests the key has (q) in how many seconds (w).", "schema": schema{"type": "string"}},
+	"X-RateLimit-Limit":     schema{"description": "How many requests the key has.", "schema": schema{"type": "integer"}},
+	"X-RateLimit-Remaining": schema{"description": "How many of them are left.", "schema": schema{"type": "integer"}},
+	"X-RateLimit-Reset":     schema{"description": "After how many seconds all of them are there again.", "schema": schema{"type": "integer"}},
+}
+
+// bodyExamples are bodies to begin with, by the endpoint's name.
+var bodyExamples = map[string]schema{
+	"createApp":     {"name": "Importer", "scopes": []string{"read"}},
+	"updateApp":     {"description": "Nightly import"},
+	"rotateAppKey":  {"graceSeconds": 3600},
+	"createSite":    {"name": "Shop"},
+	"updateSite":    {"name": "Shop"},
+	"duplicateSite": {"name": "Shop (copy)"},
+	"rotateSiteKey": {"graceSeconds": 3600},
+	"publishSite":   {"name": "Spring campaign"},
+	"createLocale":  {"siteId": idSchema["example"], "locale": "pt-BR"},
+	"updateLocale":  {"pathPrefix": "br"},
+	"createRoute":   {"siteId": idSchema["example"], "pathname": "/checkout"},
+	"updateRoute":   {"pathname": "/checkout"},
+	"createPage":    {"siteId": idSchema["example"], "pathname": "/about", "title": "About us"},
+	"updatePage":    {"title": "About us"},
+	"batchPages":    {"siteId": idSchema["example"], "operations": []schema{{"op": "create", "pathname": "/about", "title": "About us"}}},
 }
 
 type pathParam struct {
@@ -45,7 +70,7 @@ var endpointTexts = map[string]endpointText{
 	"getWorkspace": {"Apps", "Get the workspace", "The workspace that the key belongs to."},
 
 	"listApps":     {"Apps", "List apps", "Oldest first."},
-	"createApp":    {"Apps", "Create an app", "Answers the key, this once. An app can only grant scopes and sites that it has itself."},
+	"createApp":    {"Apps", "Create an app", "Answers the key, this once. An app can only grant scopes and sites that it has itself, and grants all of them unless told."},
 	"getApp":       {"Apps", "Get an app", ""},
 	"updateApp":    {"Apps", "Update an app", "Fields left out stay as they are."},
 	"deleteApp":    {"Apps", "Delete an app", "Its keys stop working."},
@@ -54,12 +79,12 @@ var endpointTexts = map[string]endpointText{
 	"listAudit": {"Apps", "List the audit trail", "Every write, newest first: who, when, what, and the resource that it was about before and after it. What a write brings along, such as the default locale of a new site, is a part of its entry. An app restricted to sites sees what happened in those."},
 
 	"listSites":     {"Sites", "List sites", "Oldest first. An app restricted to sites sees those."},
-	"createSite":    {"Sites", "Create a site", "Makes the default locale too."},
+	"createSite":    {"Sites", "Create a site", "Makes the default locale too. Not for an app restricted to sites."},
 	"getSite":       {"Sites", "Get a site", ""},
 	"updateSite":    {"Sites", "Update a site", "Fields left out stay as they are. Changing the default locale changes nothing that any reader sees in any locale."},
 	"deleteSite":    {"Sites", "Delete a site", "The site and everything in it can be restored until it is purged."},
 	"restoreSite":   {"Sites", "Restore a deleted site", "It comes back whole. 409 if it is not deleted."},
-	"duplicateSite": {"Sites", "Duplicate a site", "Copies locales, routes, pages with their localizations, and settings, in one step, under new ids and a new Site key."},
+	"duplicateSite": {"Sites", "Duplicate a site", "Copies locales, routes, pages with their localizations, and settings, in one step, under new ids and a new Site key. Not for an app restricted to sites."},
 	"rotateSiteKey": {"Sites", "Replace a site's key", "The old Site key works until the grace ends."},
 	"listSitePages": {"Pages", "List the pages of a site", "The same list as `GET /v6/pages?siteId=`."},
 
@@ -86,7 +111,7 @@ var endpointTexts = map[string]endpointText{
 
 	"listPages":         {"Pages", "List pages", "In the order asked for, by Unicode code point; nulls last in ascending order; ties by id."},
 	"createPage":        {"Pages", "Create a page", "In the draft: the live version does not change."},
-	"batchPages":        {"Pages", "Change many pages", "Up to 1,000 operations in one step: all of them happen or none. Results are in the order of the operations. On any error, 400 or 409 with a detail for each bad operation, and nothing is changed."},
+	"batchPages":        {"Pages", "Change many pages", "Up to 1,000 operations in one step: all of them happen or none. Results are in the order of the operations. `create` needs a `pathname`, `update` and `delete` a `pageId`, and `delete` takes no values. On any error, 400 or 409 with a detail for each bad operation, and nothing is changed."},
 	"getPage":           {"Pages", "Get a page", "By id, or by pathname with `siteId`. With `locale`, every field is answered as it stands there."},
 	"updatePage":        {"Pages", "Update a page", "In the draft. Fields left out stay as they are. With `locale`, writes overrides, and null returns a field to inheritance."},
 	"deletePage":        {"Pages", "Delete a page", "From the draft, in every locale. It can be restored. With `locale`, a pathname is looked up in that locale."},

@@ -54,10 +54,10 @@ func newPage(v service.PageView) Page {
 
 // pageMeta are the fields that may be null wherever a page is written.
 type pageMeta struct {
-	Title                     cms.Opt[*string]        `json:"title" doc:"Page title." example:"About us"`
-	Description               cms.Opt[*string]        `json:"description" doc:"Page description." example:"Who we are"`
-	CanonicalURL              cms.Opt[*string]        `json:"canonicalUrl" format:"uri" doc:"Canonical URL." example:"https://www.example.com/about"`
-	SocialImageURL            cms.Opt[*string]        `json:"socialImageUrl" format:"uri" doc:"Social image URL." example:"https://www.example.com/about.png"`
+	Title                     cms.Opt[*string]        `json:"title" maxLength:"2048" doc:"Page title, in at most 2,048 bytes." example:"About us"`
+	Description               cms.Opt[*string]        `json:"description" maxLength:"2048" doc:"Page description, in at most 2,048 bytes." example:"Who we are"`
+	CanonicalURL              cms.Opt[*string]        `json:"canonicalUrl" format:"uri" maxLength:"2048" doc:"Canonical URL, http or https, in at most 2,048 bytes." example:"https://www.example.com/about"`
+	SocialImageURL            cms.Opt[*string]        `json:"socialImageUrl" format:"uri" maxLength:"2048" doc:"Social image URL, http or https, in at most 2,048 bytes." example:"https://www.example.com/about.png"`
 	SitemapPriority           cms.Opt[*float64]       `json:"sitemapPriority" minimum:"0" maximum:"1" doc:"Sitemap priority." example:"0.5"`
 	SitemapFrequency          cms.Opt[*cms.Frequency] `json:"sitemapFrequency" doc:"Sitemap frequency." example:"weekly"`
 	ExcludedFromSearchEngines cms.Opt[*bool]          `json:"excludedFromSearchEngines" doc:"Whether the page is excluded from search." example:"false"`
@@ -66,16 +66,16 @@ type pageMeta struct {
 // PageCreate is the body that makes a page.
 type PageCreate struct {
 	SiteID   cms.Opt[cms.ID] `json:"siteId" required:"true" doc:"The site that the page belongs to."`
-	Pathname cms.Opt[string] `json:"pathname" required:"true" doc:"Page pathname. A missing leading slash is added, a trailing one dropped." example:"/about"`
-	Name     cms.Opt[string] `json:"name" maxLength:"255" doc:"Name of the page; without one, the title or the last segment of the pathname stands in." example:"About us"`
+	Pathname cms.Opt[string] `json:"pathname" required:"true" minLength:"1" doc:"Page pathname, in at most 2,048 bytes, without query, empty segments or dots for folders. A missing leading slash is added, a trailing one dropped." example:"/about"`
+	Name     cms.Opt[string] `json:"name" minLength:"1" maxLength:"255" doc:"Name of the page, not blank; without one, the title or the last segment of the pathname stands in." example:"About us"`
 	IsOnline cms.Opt[bool]   `json:"isOnline" default:"true" doc:"Whether the page is online." example:"true"`
 	pageMeta
 }
 
 // PagePatch is the body that changes a page.
 type PagePatch struct {
-	Pathname cms.Opt[*string] `json:"pathname" doc:"Page pathname. Null, with a locale, returns it to inheritance." example:"/about"`
-	Name     cms.Opt[string]  `json:"name" maxLength:"255" doc:"Name of the page; the same in every locale." example:"About us"`
+	Pathname cms.Opt[*string] `json:"pathname" minLength:"1" doc:"Page pathname. Null, with a locale, returns it to inheritance." example:"/about"`
+	Name     cms.Opt[string]  `json:"name" minLength:"1" maxLength:"255" doc:"Name of the page, not blank; the same in every locale." example:"About us"`
 	IsOnline cms.Opt[*bool]   `json:"isOnline" doc:"Whether the page is online. Null, with a locale, returns it to inheritance." example:"true"`
 	pageMeta
 }

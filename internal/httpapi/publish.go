@@ -75,10 +75,10 @@ type Review struct {
 // PublishCreate is the body that publishes.
 type PublishCreate struct {
 	PageIDs   cms.Opt[[]cms.ID]   `json:"pageIds" nullable:"true" minItems:"1" maxItems:"1000" doc:"Only these pages; null means all."`
-	Locales   cms.Opt[[]string]   `json:"locales" minItems:"1" doc:"Only the values of these locales, by code or id: the default locale's are the pages' own values, creations and deletions."`
+	Locales   cms.Opt[[]string]   `json:"locales" minItems:"1" maxItems:"1000" doc:"Only the values of these locales, by code or id: the default locale's are the pages' own values, creations and deletions."`
 	Plan      cms.Opt[string]     `json:"plan" doc:"The plan of the changes that were reviewed: 409 when the draft has moved on since."`
-	Name      cms.Opt[*string]    `json:"name" maxLength:"255" doc:"Name of the publish." example:"Spring campaign"`
-	PublishAt cms.Opt[*time.Time] `json:"publishAt" doc:"When to publish the draft as it is then; now unless given." example:"2030-01-31T12:00:00.000Z"`
+	Name      cms.Opt[*string]    `json:"name" minLength:"1" maxLength:"255" doc:"Name of the publish; not blank." example:"Spring campaign"`
+	PublishAt cms.Opt[*time.Time] `json:"publishAt" doc:"When to publish the draft as it is then, in the future; now unless given." example:"2030-01-31T12:00:00.000Z"`
 	Confirm   cms.Opt[bool]       `json:"confirm" default:"false" doc:"Confirms a publish that takes most of the live pages away."`
 }
 

@@ -7,7 +7,7 @@ type Route struct {
 	Object   string `json:"object" enum:"route" doc:"Always route."`
 	ID       cms.ID `json:"id" doc:"Identifier of the route."`
 	SiteID   cms.ID `json:"siteId" doc:"The site that the route belongs to."`
-	Pathname string `json:"pathname" doc:"The pathname that another system serves." example:"/checkout"`
+	Pathname string `json:"pathname" minLength:"1" doc:"The pathname that another system serves." example:"/checkout"`
 }
 
 func newRoute(r cms.Route) Route {
@@ -17,12 +17,12 @@ func newRoute(r cms.Route) Route {
 // RouteCreate is the body that makes a route.
 type RouteCreate struct {
 	SiteID   cms.Opt[cms.ID] `json:"siteId" required:"true" doc:"The site that the route belongs to."`
-	Pathname cms.Opt[string] `json:"pathname" required:"true" doc:"The pathname that another system serves." example:"/checkout"`
+	Pathname cms.Opt[string] `json:"pathname" required:"true" minLength:"1" doc:"The pathname that another system serves." example:"/checkout"`
 }
 
 // RoutePatch is the body that changes a route.
 type RoutePatch struct {
-	Pathname cms.Opt[string] `json:"pathname" doc:"The pathname that another system serves." example:"/checkout"`
+	Pathname cms.Opt[string] `json:"pathname" minLength:"1" doc:"The pathname that another system serves." example:"/checkout"`
 }
 
 const routeValue = "routeIdOrPathname"

@@ -80,7 +80,7 @@ func (a *API) endpoints() []*endpoint {
 		{get, "/v2/sites", "listSites", read, appsOnly, append([]param{paramWorkspaceID}, list...), nil, 200, typ[List[Site]](), a.listSites},
 		{post, "/v2/sites", "createSite", write, appsOnly, nil, typ[SiteCreate](), 201, typ[Site](), a.createSite},
 		{get, "/v2/sites/{siteId}", "getSite", read, siteKeyToo, nil, nil, 200, typ[Site](), a.getSite},
-		{patch, "/v2/sites/{siteId}", "updateSite", write, appsOnly, nil, typ[SitePatch](), 200, typ[Site](), a.updateSite},
+		{patch, "/v2/sites/{siteId}", "updateSite", write, appsOnly, nil, typ[SitePatch](), 200, typ[Site](), calmly(a.updateSite)},
 		{del, "/v2/sites/{siteId}", "deleteSite", write, appsOnly, nil, nil, 204, nil, a.deleteSite},
 		{post, "/v2/sites/{siteId}/restore", "restoreSite", write, appsOnly, nil, nil, 200, typ[Site](), a.restoreSite},
 		{post, "/v2/sites/{siteId}/duplicate", "duplicateSite", write, appsOnly, nil, typ[SiteDuplicate](), 201, typ[Site](), calmly(a.duplicateSite)},

@@ -24,6 +24,9 @@ const (
 	waitersEach = 4
 	// maxWait is how long they do.
 	maxWait = time.Second
+	// keptForReads is the part of all workers that none who writes gets: one in
+	// so many.
+	keptForReads = 4
 	// idleEach is how many workers wait for work, for each processor.
 	idleEach = 16
 )
@@ -102,14 +105,18 @@ type gate struct {
 	fresh    chan func()   // work that may be turned away
 	admitted chan func()   // work of requests that were let in before: it goes first
 	workers  chan struct{} // has an entry for each worker there is
+	// writers has an entry for each that writes. They wait for each other in the
+	// store, each with a worker: a part of these is left for all who don't.
+	writers chan struct{}
 
-	waiting, busy, idle atomic.Int64
-	turnedAway          prometheus.Counter
+	waiting, writersWaiting, busy, idle atomic.Int64
+	turnedAway                          prometheus.Counter
 }
 
 func newGate(maxInFlight int, registry *prometheus.Registry) *gate {
 	g := &gate{
 		fresh: make(chan func()), admitted: make(chan func()), workers: make(chan struct{}, maxInFlight),
+		writers:    make(chan struct{}, maxInFlight-maxInFlight/keptForReads),
 		turnedAway: prometheus.NewCounter(ShedCounter("in_flight")),
 	}
 	registry.MustRegister(g.turnedAway, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -142,6 +149,29 @@ func (g *gate) goOn(work func()) {
 		g.wait(g.admitted, task, nil)
 	}
 	finish(done, &failed)
+}
+
+// letWrite finds a place for a request that writes, in its turn. It must leave
+// then.
+func (g *gate) letWrite() (leave func(), err error) {
+	leave = func() { <-g.writers }
+	select {
+	case g.writers <- struct{}{}:
+		return leave, nil
+	default:
+	}
+	defer g.writersWaiting.Add(-1)
+	if g.writersWaiting.Add(1) <= int64(waitersEach*cap(g.writers)) {
+		timer := time.NewTimer(maxWait)
+		defer timer.Stop()
+		select {
+		case g.writers <- struct{}{}:
+			return leave, nil
+		case <-timer.C:
+		}
+	}
+	g.turnedAway.Inc()
+	return nil, errBusy
 }
 
 // task is work that tells when it has ended, and how.
@@ -238,6 +268,11 @@ func (g *gate) worker(task func()) {
 // nobody works on the request.
 func (a *API) work(w http.ResponseWriter, r *request, path string) (ans answer, err error) {
 	if r.ContentLength == 0 {
+		leave, err := a.letIn(r)
+		if err != nil {
+			return ans, err
+		}
+		defer leave()
 		err = a.admit(w, r, func() (err error) {
 			ans, err = a.answer(w, r, path)
 			return err
@@ -252,9 +287,22 @@ func (a *API) work(w http.ResponseWriter, r *request, path string) (ans answer, 
 	if err != nil {
 		return ans, err
 	}
+	leave, err := a.letIn(r)
+	if err != nil {
+		return ans, err
+	}
+	defer leave()
 	a.gate.goOn(func() { ans, err = a.answer(w, r, path) })
 	r.Body = http.NoBody // what was received is not kept while the answer is taken
 	return ans, err
+}
+
+// letIn finds a place for a request, if it writes.
+func (a *API) letIn(r *request) (leave func(), err error) {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return func() {}, nil
+	}
+	return a.gate.letWrite()
 }
 
 // admit authenticates a request in its turn, and goes on with what is next.

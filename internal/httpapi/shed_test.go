@@ -156,6 +156,50 @@ func TestBusyServerTurnsRequestsAway(t *testing.T) {
 	}
 }
 
+// Writers that wait for each other leave room for those who read.
+func TestWritersLeaveRoomForReaders(t *testing.T) {
+	const most, writing = 4, 3
+	s, registry := onSQLite(t, func(o *httpapi.Options) { o.MaxInFlight = most })
+	release := s.block(t)
+	defer release()
+	var writers sync.WaitGroup
+	statuses := make(chan int, 2*most)
+	for i := range cap(statuses) {
+		writers.Go(func() {
+			// Those with a body and those without one.
+			method, target, body := "POST", "/v2/sites", `{"name":"Waits"}`
+			if i%2 == 0 {
+				method, target, body = "POST", "/v2/sites/"+cms.NewID().String()+"/restore", ""
+			}
+			status, _, _, err := s.status(s.key, method, target, body)
+			if err != nil {
+				t.Error(err)
+			}
+			statuses <- status
+		})
+	}
+	for range cap(statuses) - writing {
+		if status := <-statuses; status != 503 {
+			t.Errorf("a writer for whom there is no room is answered %d", status)
+		}
+	}
+	if n := metric(t, registry, "galley_in_flight", ""); n != writing {
+		t.Errorf("%d in flight, want %d", n, writing)
+	}
+	for range most {
+		if status, _, body, err := s.status(s.key, "GET", "/v2/sites", ""); status != 200 {
+			t.Errorf("a reader is answered %d %s %v", status, body, err)
+		}
+	}
+	release()
+	writers.Wait()
+	for range writing {
+		if status := <-statuses; status != 201 && status != 404 {
+			t.Errorf("a writer that was let in is answered %d", status)
+		}
+	}
+}
+
 // Who finds the queue full is told at once, not after those who wait in it.
 func TestFullQueueTurnsAwayAtOnce(t *testing.T) {
 	s, registry := onSQLite(t, func(o *httpapi.Options) { o.MaxInFlight = 1 })

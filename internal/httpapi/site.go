@@ -31,7 +31,7 @@ func newSite(s cms.Site) Site {
 
 // SiteCreate is the body that makes a site.
 type SiteCreate struct {
-	Name                 cms.Opt[string]         `json:"name" required:"true" maxLength:"255" doc:"Name of the site." example:"Shop"`
+	Name                 cms.Opt[string]         `json:"name" required:"true" minLength:"1" maxLength:"255" doc:"Name of the site; not blank." example:"Shop"`
 	WorkspaceID          cms.Opt[cms.ID]         `json:"workspaceId" doc:"The workspace; the key's own unless given."`
 	HostOrigin           cms.Opt[*string]        `json:"hostOrigin" format:"uri" doc:"Origin under which the site is served." example:"https://www.example.com"`
 	DefaultLocale        cms.Opt[string]         `json:"defaultLocale" default:"en-US" doc:"Code of the default locale." example:"en-US"`
@@ -49,7 +49,7 @@ func (b SiteCreate) domain(p *cms.Problems) cms.NewSite {
 
 // SitePatch is the body that changes a site.
 type SitePatch struct {
-	Name                    cms.Opt[string]            `json:"name" maxLength:"255" doc:"Name of the site." example:"Shop"`
+	Name                    cms.Opt[string]            `json:"name" minLength:"1" maxLength:"255" doc:"Name of the site; not blank." example:"Shop"`
 	HostOrigin              cms.Opt[*string]           `json:"hostOrigin" format:"uri" doc:"Origin under which the site is served." example:"https://www.example.com"`
 	DefaultLocale           cms.Opt[string]            `json:"defaultLocale" doc:"Code of the default locale: another locale of the site, or a new one. What readers see in each locale stays as it is." example:"en-US"`
 	DefaultLocalePathPrefix cms.Opt[*string]           `json:"defaultLocalePathPrefix" doc:"Path prefix of the default locale; null means its code is used." example:"en"`
@@ -68,7 +68,7 @@ func (b SitePatch) domain(p *cms.Problems) cms.SitePatch {
 
 // SiteDuplicate is the body that copies a site.
 type SiteDuplicate struct {
-	Name cms.Opt[string] `json:"name" required:"true" maxLength:"255" doc:"Name of the copy." example:"Shop (copy)"`
+	Name cms.Opt[string] `json:"name" required:"true" minLength:"1" maxLength:"255" doc:"Name of the copy; not blank." example:"Shop (copy)"`
 }
 
 func (b SiteDuplicate) domain(p *cms.Problems) cms.DuplicateSite {

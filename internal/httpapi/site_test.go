@@ -147,6 +147,15 @@ func TestDefaultLocalePathPrefixMirrorsTheLocale(t *testing.T) {
 		time.Sleep(2 * time.Millisecond)
 		s.must(t, 200, "PATCH", "/v2/locales/en-US?siteId="+siteID, `{"domain":"https://us.example"}`)
 		checkEqual(t, "time of a site that shows nothing of the change", before, updated())
+		s.must(t, 200, "PATCH", "/v2/locales/en-US?siteId="+siteID, `{"pathPrefix":null}`)
+		before = updated()
+		time.Sleep(2 * time.Millisecond)
+		s.must(t, 200, "PATCH", "/v2/locales/en-US?siteId="+siteID, `{"pathPrefix":"en-US"}`)
+		checkEqual(t, "what it was by itself", [2]any{"en-US", "en-US"}, prefix())
+		if updated() <= before {
+			t.Error("the site shows a prefix where it had none, and no other time")
+		}
+		s.must(t, 200, "PATCH", "/v2/locales/en-US?siteId="+siteID, `{"pathPrefix":"us"}`)
 		// Named together, the prefix is the new default's.
 		both := s.must(t, 200, "PATCH", "/v2/sites/"+siteID, `{"defaultLocale":"fr","defaultLocalePathPrefix":"france"}`).json(t)
 		checkEqual(t, "new default", [2]any{"fr", "france"}, [2]any{both["defaultLocale"], both["defaultLocalePathPrefix"]})

@@ -26,7 +26,7 @@ type Redis struct {
 	alone   *Memory
 	changed func(away error)
 
-	restUntil atomic.Int64 // Unix nanoseconds; 0: Redis answers
+	restUntil atomic.Int64 // since the program began; 0: Redis answers
 }
 
 // NewRedis makes a limiter on the Redis at a URL. changed is told once when
@@ -65,11 +65,14 @@ func CheckRedis(ctx context.Context, url string) error {
 // Close gives up the connections.
 func (r *Redis) Close() error { return r.client.Close() }
 
+// began is what moments are measured from: the clock may be set.
+var began = time.Now()
+
 // Take admits a request to a bucket, or does not.
 func (r *Redis) Take(ctx context.Context, bucket string, rate Rate) Result {
 	now := time.Now()
-	rest := r.restUntil.Load()
-	if now.UnixNano() < rest {
+	rest, sinceBegan := r.restUntil.Load(), now.Sub(began)
+	if int64(sinceBegan) < rest {
 		return r.alone.Take(bucket, rate, now)
 	}
 	// A caller that gives up must not look like a Redis that is away.
@@ -78,7 +81,7 @@ func (r *Redis) Take(ctx context.Context, bucket string, rate Rate) Result {
 	// The rate is in the name for the reason that it is in Memory's.
 	got, err := r.limiter.Allow(ctx, "galley:"+bucket+":"+rate.String(), redis_rate.Limit{Rate: rate.Requests, Burst: rate.Requests, Period: rate.Period})
 	if err != nil {
-		if r.restUntil.Swap(now.Add(redisRest).UnixNano()) == 0 {
+		if r.restUntil.Swap(int64(sinceBegan+redisRest)) == 0 {
 			r.changed(err)
 		}
 		return r.alone.Take(bucket, rate, now)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"io"
+	"net"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -216,9 +217,15 @@ func (w *reply) send(part []byte) error {
 		w.last = w.header.Get("Connection") == "close"
 		w.appendHead()
 	}
-	w.text = append(append(w.text, w.body...), part...)
+	w.text = append(w.text, w.body...)
 	w.body = w.body[:0]
-	if w.err == nil && len(w.text) > 0 {
+	if w.err != nil {
+		return w.err
+	}
+	if len(part) > 0 { // it may be large, and others' as well: it is not copied
+		both := net.Buffers{w.text, part}
+		_, w.err = both.WriteTo(w.guest.Conn)
+	} else if len(w.text) > 0 {
 		_, w.err = w.guest.Conn.Write(w.text)
 	}
 	return w.err

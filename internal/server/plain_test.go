@@ -347,3 +347,24 @@ func TestIdleConnectionIsClosedAfterAPlainRequest(t *testing.T) {
 		t.Errorf("then came %q", text)
 	}
 }
+
+// A long answer may be in memory once for all who ask for it: each of them takes
+// no copy of it, however long it takes them to read it.
+func TestLongAnswersAreNotCopied(t *testing.T) {
+	t.Parallel()
+	here, there := net.Pipe()
+	body := []byte(strings.Repeat("long ", 1<<18))
+	received := make(chan string)
+	go func() {
+		text, _ := io.ReadAll(there)
+		received <- string(text)
+	}()
+	held, err := server.HeldFor(here, body)
+	if err != nil || held > 4<<10 {
+		t.Errorf("%d bytes are held for an answer of %d: %v", held, len(body), err)
+	}
+	_ = here.Close()
+	if text := <-received; !strings.HasPrefix(text, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(text, "\r\n\r\n"+string(body)) {
+		t.Errorf("received %d bytes, from %.40q", len(text), text)
+	}
+}

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -56,6 +57,8 @@ var ErrStopping = errors.New("stopping")
 type Job struct {
 	Name  string
 	Every time.Duration
+	// First is how long after the start it runs for the first time; 0: Every.
+	First time.Duration
 	Run   func(context.Context) error
 	// AtStop runs it once more before the server ends.
 	AtStop bool
@@ -185,13 +188,14 @@ func (s *Server) stop(srv *http.Server) error {
 }
 
 func (s *Server) repeat(ctx context.Context, job Job) {
-	ticker := time.NewTicker(job.Every)
-	defer ticker.Stop()
+	next := time.NewTimer(cmp.Or(job.First, job.Every))
+	defer next.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-next.C:
+			next.Reset(job.Every)
 			var err error
 			calm.Do(func() { err = job.Run(ctx) })
 			if err != nil && ctx.Err() == nil {

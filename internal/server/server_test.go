@@ -217,6 +217,22 @@ func TestJobsRunAgainAndAgainAfterAFailure(t *testing.T) {
 	}
 }
 
+// A node may be gone before an hour is over.
+func TestJobRunsFirstWhenItWantsTo(t *testing.T) {
+	t.Parallel()
+	ran := make(chan struct{}, 1)
+	r := run(t, hello, server.Job{Name: "sweep", Every: time.Hour, First: time.Millisecond, Run: func(context.Context) error {
+		ran <- struct{}{}
+		return nil
+	}})
+	select {
+	case <-ran:
+	case <-time.After(time.Minute):
+		t.Error("the job does not run")
+	}
+	r.end(t)
+}
+
 func TestJobRunsOnceMoreAtTheEndIfItWantsTo(t *testing.T) {
 	t.Parallel()
 	var wanted, unwanted atomic.Int32

@@ -92,6 +92,9 @@ func (s *Service) PublishChanges(ctx context.Context, who Caller, id cms.ID, q c
 			return err
 		}
 		place, err := changePlace(ctx, r, site, locales, q.After)
+		if err == nil && q.After != cms.NoID {
+			err = cursorError(changedPage(ctx, r, site.ID, id, place.PageID))
+		}
 		if err != nil || p.Seq == 0 {
 			return err
 		}

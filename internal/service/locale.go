@@ -161,7 +161,7 @@ func (s *Service) changeLocale(ctx context.Context, who Caller, ref Ref, match M
 		if err := tx.UpdateLocale(ctx, after); err != nil {
 			return err
 		}
-		shown := before.Code != after.Code || before.EffectivePrefix() != after.EffectivePrefix()
+		shown := before.Code != after.Code || !reflect.DeepEqual(before.PathPrefix, after.PathPrefix)
 		if view.IsDefault && shown { // by the site
 			site.DefaultLocale, site.UpdatedAt = after, s.now()
 			if err := tx.UpdateSite(ctx, site); err != nil {

@@ -284,5 +284,6 @@ func (s *Service) endsAt(list *PageList, who Caller) {
 
 // goOnFrom is what remembers where a walk stands.
 func (s *Service) goOnFrom(who Caller, q cms.PageQuery, last position) func() {
-	return func() { s.positions.remember(who.ID(), q, last) }
+	caller := who.ID() // all else about the caller may be large, and the answer is kept
+	return func() { s.positions.remember(caller, q, last) }
 }

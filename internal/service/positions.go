@@ -17,6 +17,7 @@ import (
 type positions struct {
 	mu         sync.Mutex
 	young, old map[positionKey]position
+	bytes      int // of the young ones' texts
 }
 
 // position is a place in a list, and the moment at which it was read there.
@@ -32,8 +33,11 @@ type positionKey struct {
 	after  cms.ID
 }
 
-// maxPositions bounds each of the two generations.
-const maxPositions = 20_000
+// These bound each of the two generations.
+const (
+	maxPositions     = 20_000
+	maxPositionBytes = 4 << 20 // of texts
+)
 
 func newPositions() *positions {
 	return &positions{young: map[positionKey]position{}}
@@ -43,10 +47,11 @@ func (p *positions) remember(caller cms.ID, q cms.PageQuery, last position) {
 	last.Key.Text = strings.Clone(last.Key.Text) // it may be a part of something long
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.young) >= maxPositions {
-		p.young, p.old = map[positionKey]position{}, p.young
+	if len(p.young) >= maxPositions || p.bytes >= maxPositionBytes {
+		p.young, p.old, p.bytes = map[positionKey]position{}, p.young, 0
 	}
 	p.young[newPositionKey(caller, q, last.ID)] = last
+	p.bytes += len(last.Key.Text) + len(q.PathPrefix)
 }
 
 func (p *positions) recall(caller cms.ID, q cms.PageQuery, after cms.ID) (position, bool) {

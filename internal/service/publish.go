@@ -199,6 +199,9 @@ func selection(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locale
 		}
 		selected.Locales = append(selected.Locales, l.ID)
 	}
+	if selected.Locales != nil {
+		selected.Locales = cms.SortIDs(selected.Locales) // each once
+	}
 	return selected, nil
 }
 
@@ -487,15 +490,16 @@ func (s *Service) CancelPublish(ctx context.Context, who Caller, id cms.ID, matc
 	})
 }
 
-// RunDuePublish runs one scheduled publish whose time has come, and tells
-// whether there was one. The lock on it lasts until it is published, so that
-// of any number of nodes one runs it, and another takes it up if that one
-// dies. A publish that can't be, by a clash or its guard, is noted as failed.
-func (s *Service) RunDuePublish(ctx context.Context) (*cms.Publish, error) {
+// RunDuePublish runs one scheduled publish whose time has come, of another site
+// than these, and tells whether there was one. The lock on it lasts until it is
+// published, so that of any number of nodes one runs it, and another takes it up
+// if that one dies. A publish that can't be, by a clash or its guard, is noted as
+// failed.
+func (s *Service) RunDuePublish(ctx context.Context, notOf ...cms.ID) (*cms.Publish, error) {
 	var due *cms.Publish
 	err := s.write(ctx, func(tx cms.Tx) error {
 		due = nil
-		p, err := tx.TakeDuePublish(ctx, s.now())
+		p, err := tx.TakeDuePublish(ctx, s.now(), notOf)
 		if err != nil {
 			return err
 		}
@@ -570,6 +574,7 @@ func (s *Service) failPublish(ctx context.Context, p *cms.Publish, cause error) 
 			return err
 		}
 		if now.Status != cms.StatusScheduled {
+			*p = now // somebody else was quicker
 			return nil
 		}
 		site, err := tx.Site(ctx, p.SiteID)

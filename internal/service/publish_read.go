@@ -65,11 +65,10 @@ func (s *Service) PagePublishes(ctx context.Context, who Caller, id cms.ID, q cm
 			return err
 		}
 		list = cms.CutList(publishes, q.Limit)
-		if len(publishes) > 0 {
+		if len(publishes) > 0 || q.After != cms.NoID {
 			return nil
 		}
-		_, err = existingPage(r.Page(ctx, site.ID, cms.Draft, id))
-		return err
+		return hasDraftOrLive(ctx, r, site.ID, id)
 	})
 	return list, err
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"galley/internal/cms"
@@ -161,39 +162,40 @@ func (s *Service) patchDefaultLocale(ctx context.Context, tx cms.Tx, site *cms.S
 	return nil
 }
 
-// rebaseChunk is how many pages are looked for at a time when the default
+// rebaseChunk is how many pages are rewritten at a time when the default
 // locale changes.
 const rebaseChunk = 200
 
 // changeDefault rewrites the pages that the new default locale overrides, in
-// both versions, so that every locale goes on showing what it showed.
+// both versions and in what was live, so that every locale goes on showing what
+// it showed.
 func changeDefault(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales, newDefault cms.ID) error {
 	all := make([]cms.ID, len(locales))
 	for i, l := range locales {
 		all[i] = l.ID
 	}
+	rebase := func(before *cms.Page) cms.PageChange {
+		return cms.PageChange{Before: before, After: new(before.Rebase(site.DefaultLocaleID, newDefault, all))}
+	}
 	for _, version := range []cms.Version{cms.Draft, cms.Live} {
+		ids, err := tx.LocalizedPages(ctx, site.ID, version, newDefault)
+		if err != nil {
+			return err
+		}
 		// Pages may exchange pathnames, so all are given up before any is taken.
 		var claims []cms.Claim
-		for {
-			ids, err := tx.LocalizedPages(ctx, site.ID, version, newDefault, rebaseChunk)
-			if err != nil {
-				return err
-			}
-			if len(ids) == 0 {
-				break
-			}
-			pages, err := tx.PagesByID(ctx, site.ID, version, ids)
+		for chunk := range slices.Chunk(ids, rebaseChunk) {
+			pages, err := tx.PagesByID(ctx, site.ID, version, chunk)
 			if err != nil {
 				return err
 			}
 			var released []cms.Claim
 			var changes []cms.PageChange
-			for _, before := range pages {
-				after := before.Rebase(site.DefaultLocaleID, newDefault, all)
-				released = append(released, before.Claims(locales)...)
-				claims = append(claims, after.Claims(locales)...)
-				changes = append(changes, cms.PageChange{Before: before, After: &after})
+			for _, page := range pages {
+				c := rebase(page)
+				released = append(released, c.Before.Claims(locales)...)
+				claims = append(claims, c.After.Claims(locales)...)
+				changes = append(changes, c)
 			}
 			if err := tx.ReleasePathnames(ctx, site.ID, released); err != nil {
 				return err
@@ -206,23 +208,26 @@ func changeDefault(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Lo
 			return err
 		}
 	}
-	return changePastDefault(ctx, tx, site, all, newDefault)
-}
-
-// changePastDefault does the same to what was live: readers of the past see
-// what they saw, too.
-func changePastDefault(ctx context.Context, tx cms.Tx, site cms.Site, all []cms.ID, newDefault cms.ID) error {
-	for {
-		pages, err := tx.PastPages(ctx, site.ID, newDefault, rebaseChunk)
-		if err != nil || len(pages) == 0 {
+	ids, err := tx.PastLocalized(ctx, site.ID, newDefault)
+	if err != nil {
+		return err
+	}
+	for chunk := range slices.Chunk(ids, rebaseChunk) {
+		states, err := tx.PastPages(ctx, site.ID, chunk)
+		if err != nil {
 			return err
 		}
-		for _, before := range pages {
-			if err := tx.UpdatePastPage(ctx, before, before.Rebase(site.DefaultLocaleID, newDefault, all)); err != nil {
-				return err
+		var changes []cms.PageChange
+		for i, state := range states {
+			if _, ok := state.Localizations[newDefault]; ok {
+				changes = append(changes, rebase(&states[i]))
 			}
 		}
+		if err := tx.UpdatePastPages(ctx, site.ID, changes); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // DeleteSite deletes a site; it can be restored until it is purged.

@@ -80,14 +80,19 @@ func (q queries) pastClaims(ctx context.Context, siteID cms.ID, version cms.Vers
 	}
 	locales = append(locales, cms.NoID)
 	where, args := q.dialect.among("p.pathname", anys(pathnames))
-	rows, err := q.pageRows(ctx, siteID, version,
-		`p.locale_id in (`+marks(len(locales))+`) and p.state in (?, ?) and `+where,
-		slices.Concat(anys(locales), []any{stateOnline, stateOffline}, args)...)
 	var claims []cms.Claim
-	for _, r := range rows {
-		if r.Own.Has(cms.FieldPathname) {
-			claims = append(claims, cms.Claim{Version: version, LocaleID: r.LocaleID, Pathname: r.Values.Pathname, Owner: r.ID})
+	for some := range slices.Chunk(locales, idChunk) {
+		rows, err := q.pageRows(ctx, siteID, version,
+			`p.locale_id in (`+marks(len(some))+`) and p.state in (?, ?) and `+where,
+			slices.Concat(anys(some), []any{stateOnline, stateOffline}, args)...)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			if r.Own.Has(cms.FieldPathname) {
+				claims = append(claims, cms.Claim{Version: version, LocaleID: r.LocaleID, Pathname: r.Values.Pathname, Owner: r.ID})
+			}
 		}
 	}
-	return claims, err
+	return claims, nil
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"galley/internal/cms"
@@ -14,6 +15,12 @@ import (
 // these would wait for ever. So nobody waits with a connection but the first: all
 // others wait at the site's door, in the order in which they came. Who finds the
 // site free makes way for those at the door, unless they would share it.
+
+// maxAtDoor is how many may wait for one site: who waits has a worker of the
+// server, and others need some.
+const maxAtDoor = 64
+
+var errCrowded = errors.New("too many wait for this site")
 
 // doors are those at which somebody waits.
 type doors struct {
@@ -35,6 +42,10 @@ func (d *doors) enter(ctx context.Context, site cms.ID, lock cms.Lock) (leave fu
 	if at == nil {
 		at = &door{first: make(chan struct{}, 1)}
 		d.sites[site] = at
+	}
+	if at.waiting >= maxAtDoor {
+		d.mu.Unlock()
+		return nil, cms.Unavailable(errCrowded)
 	}
 	at.count(lock, 1)
 	d.mu.Unlock()

@@ -65,7 +65,7 @@ func TestWritersOfALockedSiteKeepNobodyOut(t *testing.T) {
 				})
 			})
 			<-holding
-			const crowd = 3 * maxPostgresConns
+			const crowd = 2 * maxPostgresConns
 			answers := make([]error, crowd)
 			for i := range crowd {
 				all.Go(func() {
@@ -158,5 +158,36 @@ func TestWhoMakesWayAtTheDoor(t *testing.T) {
 		if d.taken(site, c.comes) {
 			t.Errorf("%v comes when nobody waits, and makes way", c.comes)
 		}
+	}
+}
+
+// A site for which too many wait turns others away: each has a worker of the
+// server, and so does everybody else who wants something.
+func TestCrowdAtADoorIsBounded(t *testing.T) {
+	d := &doors{sites: map[cms.ID]*door{}}
+	ctx, cancel := context.WithCancel(t.Context())
+	site := cms.NewID()
+	leave, err := d.enter(ctx, site, cms.LockExclusive)
+	do(t, err)
+	var waiting sync.WaitGroup
+	for range maxAtDoor - 1 {
+		waiting.Go(func() { _, _ = d.enter(ctx, site, cms.LockShared) })
+	}
+	for full := false; !full; time.Sleep(time.Millisecond) {
+		d.mu.Lock()
+		full = d.sites[site].waiting == maxAtDoor
+		d.mu.Unlock()
+	}
+	if _, err := d.enter(ctx, site, cms.LockShared); cms.CodeOf(err) != cms.CodeUnavailable || !errors.Is(err, errCrowded) {
+		t.Errorf("one more is told %v", err)
+	}
+	other, err := d.enter(ctx, cms.NewID(), cms.LockShared)
+	do(t, err)
+	other()
+	cancel()
+	waiting.Wait()
+	leave()
+	if len(d.sites) != 0 {
+		t.Errorf("%d doors are left", len(d.sites))
 	}
 }

@@ -33,7 +33,7 @@ var engines = map[goose.Dialect]engine{
 		// Sorting for an index takes as much memory as this, and else the disk.
 		prepare: []string{`pragma temp_store = file`, `pragma cache_size = -32768`},
 		// The log of one big transaction is as big as the database.
-		settle:  func([]string) string { return `pragma wal_checkpoint(truncate)` },
+		settle:  func([]string) string { return sqliteGuesses + `pragma wal_checkpoint(truncate)` },
 		examine: examineSQLite,
 	},
 	goose.DialectPostgres: {

@@ -119,7 +119,7 @@ func (s *Store) prepareLoad(ctx context.Context, version int64) (*schema, error)
 		return nil, err
 	}
 	if there > version {
-		return nil, fmt.Errorf("the store is empty, but its schema is of version %d already, and the rows are of version %d: use a database without tables", there, version)
+		return nil, fmt.Errorf("the store is empty, but its schema is of version %d already, and the rows are of version %d: name a new folder or a database without tables, or run 'galley migrate' on the store that they are from first", there, version)
 	}
 	provider, err := s.provider()
 	if err != nil {

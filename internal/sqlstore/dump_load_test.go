@@ -309,6 +309,28 @@ func TestLoadBringsEveryIndexBack(t *testing.T) {
 	}
 }
 
+// SQLite drops what its planner is told about an index with the index.
+func TestLoadLeavesStatisticsOfSQLite(t *testing.T) {
+	statistics := func(s *Store) []string {
+		rows, err := all(t.Context(), s.queries, func(r row) (text string, err error) { return text, r.Scan(&text) },
+			`select tbl || ' ' || idx || ' ' || stat from sqlite_stat1 order by tbl, idx`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	fresh, loaded := dumpEngines["sqlite"](t), dumpEngines["sqlite"](t)
+	if _, err := fresh.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := loaded.Load(t.Context(), latestForTest(t), newMadeUp(t, latestForTest(t)).send); err != nil {
+		t.Fatal(err)
+	}
+	if want, got := statistics(fresh), statistics(loaded); len(want) == 0 || !slices.Equal(want, got) {
+		t.Errorf("want\n%s\ngot\n%s", strings.Join(want, "\n"), strings.Join(got, "\n"))
+	}
+}
+
 // PostgreSQL's planner must know the tables, or it reads them from end to end.
 func TestLoadLeavesStatistics(t *testing.T) {
 	s := dumpEngines["postgres"](t)

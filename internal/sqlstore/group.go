@@ -69,9 +69,9 @@ func (w *writer) run(ctx context.Context, write func(conn) error) error {
 // take takes a turn. It returns the group that the caller is a member of and
 // what the callback returned; no group if that is final.
 func (w *writer) take(ctx context.Context, alone bool, write func(conn) error) (*group, error) {
-	w.waiting.Add(1)
-	w.turn <- struct{}{} // never long: whoever has the turn ends
-	w.waiting.Add(-1)
+	if err := w.await(ctx); err != nil {
+		return nil, w.fail(ctx, err)
+	}
 	defer func() { <-w.turn }()
 
 	if alone {
@@ -102,6 +102,18 @@ func (w *writer) take(ctx context.Context, alone bool, write func(conn) error) (
 		w.commit()
 	}
 	return g, err
+}
+
+// await waits for the turn. That may take as long as a publish.
+func (w *writer) await(ctx context.Context) error {
+	w.waiting.Add(1)
+	defer w.waiting.Add(-1)
+	select {
+	case w.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // runMember runs the callback, unless its caller has left meanwhile, and tells

@@ -224,3 +224,19 @@ func TestATakenPathnameLeavesItsGroupWhole(t *testing.T) {
 		t.Errorf("stored are %v, want %v", got, want)
 	}
 }
+
+// Who has waited too long behind another one's work is told so at once.
+func TestAWriterNeedNotWaitLongerThanItsCaller(t *testing.T) {
+	s := groupStore(t)
+	s.writer.turn <- struct{}{} // somebody's publish
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := s.InTx(ctx, makesWorkspace(ctx, "late")); cms.CodeOf(err) != cms.CodeUnavailable {
+		t.Errorf("told %v", err)
+	}
+	<-s.writer.turn
+	do(t, s.InTx(t.Context(), makesWorkspace(t.Context(), "next")))
+	if names := workspaceNames(t, s); !slices.Equal(names, []string{"next"}) {
+		t.Errorf("there are %v", names)
+	}
+}

@@ -181,7 +181,7 @@ func pageArgs(p cms.PageRow) []any {
 	}
 }
 
-func (q queries) LocalizedPages(ctx context.Context, siteID cms.ID, version cms.Version, localeID cms.ID, limit int) ([]cms.ID, error) {
-	return all(ctx, q, scanID, `select id from page where site_id = ? and `+is(version)+` and locale_id = ? limit ?`,
-		siteID, localeID, limit)
+func (q queries) LocalizedPages(ctx context.Context, siteID cms.ID, version cms.Version, localeID cms.ID) ([]cms.ID, error) {
+	ids, err := all(ctx, q, scanID, `select id from page where site_id = ? and `+is(version)+` and locale_id = ?`, siteID, localeID)
+	return cms.SortIDs(ids), err
 }

@@ -371,7 +371,7 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 			_, _, err := q.LockShapeOf(ctx, site.WorkspaceID, cms.KindPage, page.ID, cms.LockShared)
 			return err
 		},
-		func() error { _, err := q.LocalizedPages(ctx, site.ID, cms.Draft, locale.ID, 10); return err },
+		func() error { _, err := q.LocalizedPages(ctx, site.ID, cms.Draft, locale.ID); return err },
 		func() error { _, err := q.Routes(ctx, site.ID, list); return err },
 		func() error { return useAudit(ctx, q, site, app, page) },
 		func() error { _, err := q.Claims(ctx, site.ID, cms.Draft, []string{"/page", "/x"}); return err },
@@ -439,7 +439,9 @@ func usePublishing(t *testing.T, q queries, site cms.Site, locale cms.Locale, pa
 	live.Version = cms.Live
 	publish := cms.Publish{ID: cms.NewID(), SiteID: site.ID, Status: cms.StatusScheduled, PublishAt: new(time.Unix(0, 0)), CreatedAt: time.Now()}
 	do(t, q.CreatePublish(ctx, publish))
-	_, err := q.TakeDuePublish(ctx, time.Now())
+	_, err := q.TakeDuePublish(ctx, time.Now(), nil)
+	do(t, err)
+	_, err = q.TakeDuePublish(ctx, time.Now(), []cms.ID{cms.NewID()})
 	do(t, err)
 	_, err = q.LockPublish(ctx, site.ID, publish.ID)
 	do(t, err)
@@ -490,12 +492,15 @@ func usePast(t *testing.T, q queries, site cms.Site, locale cms.Locale, publish 
 		do(t, err)
 		useLists(t, q, cms.PageQuery{SiteID: site.ID, Version: version, IncludeOffline: true}, locale.ID)
 	}
-	past, err := q.PastPages(ctx, site.ID, locale.ID, 10)
+	localized, err := q.PastLocalized(ctx, site.ID, locale.ID)
+	do(t, err)
+	past, err := q.PastPages(ctx, site.ID, localized)
 	do(t, err)
 	if len(past) != 2 {
 		t.Fatalf("%d states of a page are in the past, want 2", len(past))
 	}
-	do(t, q.UpdatePastPage(ctx, past[0], past[0].Delocalize(locale.ID)))
+	after := past[0].Delocalize(locale.ID)
+	do(t, q.UpdatePastPages(ctx, site.ID, []cms.PageChange{{Before: &past[0], After: &after}}))
 }
 
 func useKeptAnswers(t *testing.T, q queries, credential cms.ID) {

@@ -158,6 +158,19 @@ func (s *Store) ListenAt(url string) error {
 	return nil
 }
 
+// Refusal is what a PostgreSQL that does answer says about an error, if it is
+// one of its own.
+func Refusal(err error) (message string, ok bool) {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return "", false
+	}
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return "", false
+	}
+	return e.Message, true
+}
+
 func classifyPostgres(err error) failure {
 	// A database that can't be connected to may say why in its own words.
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {

@@ -115,9 +115,14 @@ func (q queries) UpdatePublish(ctx context.Context, p cms.Publish) error {
 		where site_id = ? and id = ?`, p.Seq, p.Status, p.PublishedAt, p.ChangeCount, p.PreviousID, p.Reason, p.SiteID, p.ID)
 }
 
-func (q queries) TakeDuePublish(ctx context.Context, now time.Time) (cms.Publish, error) {
+func (q queries) TakeDuePublish(ctx context.Context, now time.Time, notOf []cms.ID) (cms.Publish, error) {
+	where, args := `p.status = 'scheduled' and p.publish_at <= ?`, []any{now}
+	if len(notOf) > 0 {
+		these, more := q.dialect.among("p.site_id", anys(notOf))
+		where, args = where+` and not (`+these+`)`, append(args, more...)
+	}
 	p, err := one(ctx, q, scanPublish, `select `+publishColumns+` from publish p
-		where p.status = 'scheduled' and p.publish_at <= ? order by p.publish_at, p.id limit 1`+q.dialect.skipLocked, now)
+		where `+where+` order by p.publish_at, p.id limit 1`+q.dialect.skipLocked, args...)
 	return found(cms.KindPublish, p, err)
 }
 
@@ -156,6 +161,9 @@ func (q queries) CountLive(ctx context.Context, siteID cms.ID) (pages, rows int,
 const pastColumns = `site_id, id, since, locale_id, own, state, name, pathname, title, description, canonical_url,
 	social_image_url, sitemap_priority, sitemap_frequency, is_online, no_index, title_sort, description_sort,
 	created_at, updated_at, published_at, deleted_at`
+
+// pastWidth is how many those are, with until when.
+const pastWidth = 23
 
 func (q queries) ReplaceLive(ctx context.Context, siteID cms.ID, seq int64, changes []cms.PageChange) error {
 	// What is put aside and what is changed are the same rows: each part is
@@ -201,51 +209,84 @@ func (q queries) MarkPages(ctx context.Context, siteID cms.ID, ids []cms.ID, pub
 	return nil
 }
 
-func (q queries) PastPages(ctx context.Context, siteID, localeID cms.ID, limit int) ([]cms.Page, error) {
-	type state struct {
-		id    cms.ID
-		since int64
-	}
-	states, err := all(ctx, q, func(r row) (s state, err error) {
-		return s, r.Scan(&s.id, &s.since)
-	}, `select id, since from page_past where site_id = ? and locale_id = ? and own >= 0 limit ?`, siteID, localeID, limit)
-	if err != nil {
-		return nil, err
-	}
-	pages := make([]cms.Page, 0, len(states))
-	for _, s := range states {
+func (q queries) PastLocalized(ctx context.Context, siteID, localeID cms.ID) ([]cms.ID, error) {
+	ids, err := all(ctx, q, scanID, `select id from page_past where site_id = ? and locale_id = ? and own >= 0`, siteID, localeID)
+	return cms.SortIDs(ids), err
+}
+
+// pageSpan is a state of a page, and until when it was live.
+type pageSpan struct {
+	id    cms.ID
+	since int64
+}
+
+func (q queries) PastPages(ctx context.Context, siteID cms.ID, ids []cms.ID) ([]cms.Page, error) {
+	var pages []cms.Page
+	for chunk := range slices.Chunk(ids, idChunk) {
+		where, args := q.dialect.among("id", anys(chunk))
 		rows, err := all(ctx, q, scanPageRow, `select `+source{table: "page_past"}.columns()+` from page_past
-			where site_id = ? and id = ? and since = ?`, siteID, s.id, s.since)
+			where site_id = ? and `+where, append([]any{siteID}, args...)...)
 		if err != nil {
 			return nil, err
 		}
-		pages = append(pages, cms.PageFromRows(rows))
+		states := map[pageSpan][]cms.PageRow{}
+		for _, r := range rows {
+			states[pageSpan{r.ID, r.Since}] = append(states[pageSpan{r.ID, r.Since}], r)
+		}
+		for _, rows := range states {
+			pages = append(pages, cms.PageFromRows(rows))
+		}
 	}
 	return pages, nil
 }
 
-func (q queries) UpdatePastPage(ctx context.Context, before, after cms.Page) error {
-	until, err := one(ctx, q, func(r row) (n int64, err error) { return n, r.Scan(&n) },
-		`select until from page_past where site_id = ? and id = ? and since = ? and locale_id = ?`,
-		before.SiteID, before.ID, before.Since, cms.NoID)
-	if err != nil {
-		return err
-	}
-	err = q.run(ctx, `delete from page_past where site_id = ? and id = ? and since = ?`, before.SiteID, before.ID, before.Since)
-	if err != nil {
-		return err
-	}
-	for _, r := range after.Rows() {
-		v := r.Values
-		err := q.run(ctx, `insert into page_past (`+pastColumns+`, until) values (`+marks(23)+`)`,
-			r.SiteID, r.ID, r.Since, r.LocaleID, r.Own, pageState(r), r.Name, v.Pathname, v.Title, v.Description,
-			v.CanonicalURL, v.SocialImageURL, v.SitemapPriority, v.SitemapFrequency, v.IsOnline, v.ExcludedFromSearchEngines,
-			cms.NullableSort(v.Title), cms.NullableSort(v.Description), r.CreatedAt, r.UpdatedAt, r.PublishedAt, r.DeletedAt, until)
+func (q queries) UpdatePastPages(ctx context.Context, siteID cms.ID, changes []cms.PageChange) error {
+	for chunk := range slices.Chunk(changes, rowChunk) {
+		ended, err := q.pastUntil(ctx, siteID, chunk)
 		if err != nil {
 			return err
 		}
+		var gone, rows []any
+		for _, c := range chunk {
+			gone = append(gone, siteID, c.Before.ID, c.Before.Since)
+			for _, r := range c.After.Rows() {
+				v := r.Values
+				rows = append(rows, r.SiteID, r.ID, r.Since, r.LocaleID, r.Own, pageState(r), r.Name, v.Pathname, v.Title, v.Description,
+					v.CanonicalURL, v.SocialImageURL, v.SitemapPriority, v.SitemapFrequency, v.IsOnline, v.ExcludedFromSearchEngines,
+					cms.NullableSort(v.Title), cms.NullableSort(v.Description), r.CreatedAt, r.UpdatedAt, r.PublishedAt, r.DeletedAt,
+					ended[pageSpan{r.ID, r.Since}])
+			}
+		}
+		state := `(site_id = ? and id = ? and since = ?)`
+		if err := q.run(ctx, `delete from page_past where `+state+strings.Repeat(` or `+state, len(chunk)-1), gone...); err != nil {
+			return err
+		}
+		for some := range slices.Chunk(rows, rowChunk*pastWidth) {
+			row := `(` + marks(pastWidth) + `)`
+			err := q.run(ctx, `insert into page_past (`+pastColumns+`, until) values `+row+strings.Repeat(`, `+row, len(some)/pastWidth-1), some...)
+			if err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// pastUntil is until when states were live.
+func (q queries) pastUntil(ctx context.Context, siteID cms.ID, changes []cms.PageChange) (map[pageSpan]int64, error) {
+	ids := make([]cms.ID, len(changes))
+	for i, c := range changes {
+		ids[i] = c.Before.ID
+	}
+	where, args := q.dialect.among("id", anys(cms.SortIDs(ids)))
+	until := map[pageSpan]int64{}
+	_, err := all(ctx, q, func(r row) (s pageSpan, err error) {
+		var n int64
+		err = r.Scan(&s.id, &s.since, &n)
+		until[s] = n
+		return s, err
+	}, `select id, since, until from page_past where site_id = ? and `+where, append([]any{siteID}, args...)...)
+	return until, err
 }
 
 func (q queries) LastLive(ctx context.Context, siteID, id cms.ID) (cms.Page, error) {
@@ -277,12 +318,20 @@ func (q queries) OldHistory(ctx context.Context, before time.Time) (map[cms.ID]i
 }
 
 func (q queries) PurgeHistory(ctx context.Context, siteID cms.ID, seq int64) error {
-	for _, statement := range []string{
-		`delete from page_past where site_id = ? and until < ?`,
-		`delete from directory where id in (select id from publish where site_id = ? and seq > 0 and seq < ?)`,
-		`delete from publish where site_id = ? and seq > 0 and seq < ?`,
+	old := ` from publish where site_id = ? and seq > 0 and seq < ?`
+	// Those that found nothing to do are what was left by one before.
+	idle := ` from publish where site_id = ? and seq = 0 and status = 'published' and previous_id in (select id` + old + `)`
+	for _, s := range []struct {
+		statement string
+		args      []any
+	}{
+		{`delete from page_past where site_id = ? and until < ?`, []any{siteID, seq}},
+		{`delete from directory where id in (select id` + idle + `)`, []any{siteID, siteID, seq}},
+		{`delete` + idle, []any{siteID, siteID, seq}},
+		{`delete from directory where id in (select id` + old + `)`, []any{siteID, seq}},
+		{`delete` + old, []any{siteID, seq}},
 	} {
-		if err := q.run(ctx, statement, siteID, seq); err != nil {
+		if err := q.run(ctx, s.statement, s.args...); err != nil {
 			return err
 		}
 	}

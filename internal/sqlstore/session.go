@@ -3,7 +3,9 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +22,7 @@ const maxPrepared = 400
 // at a time.
 type session struct {
 	conn     *sql.Conn
+	number   int64 // of those that the pool has opened
 	prepared map[string]*sql.Stmt
 	since    time.Time // when its transaction began
 }
@@ -68,7 +71,9 @@ func (s *session) close() {
 	for _, stmt := range s.prepared {
 		_ = stmt.Close() // the connection goes with it
 	}
-	_ = s.conn.Close() // it is of no more use
+	// Were it merely closed, the pool below would keep it, with whatever goes on
+	// in it.
+	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
 }
 
 func (s *session) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
@@ -97,9 +102,10 @@ func (s *session) QueryContext(ctx context.Context, query string, args ...any) (
 
 // sessions is a pool of connections, opened when they are first needed.
 type sessions struct {
-	db    *sql.DB
-	begin string
-	free  chan *session // nil: not opened yet
+	db     *sql.DB
+	begin  string
+	free   chan *session // nil: not opened yet
+	opened atomic.Int64
 }
 
 func newSessions(db *sql.DB, n int, begin string) *sessions {
@@ -120,7 +126,11 @@ func (p *sessions) start(ctx context.Context) (transaction, error) {
 	s.since = time.Now()
 	tx := &sessionTx{session: s, pool: p}
 	if _, err := s.ExecContext(ctx, p.begin); err != nil {
-		tx.giveUp()
+		if classifySQLite(err) == failBusy || ctx.Err() != nil {
+			p.free <- s // nothing is wrong with it
+		} else {
+			tx.giveUp()
+		}
 		return nil, err
 	}
 	return tx, nil
@@ -141,7 +151,7 @@ func (p *sessions) take(ctx context.Context) (*session, error) {
 		p.free <- nil
 		return nil, err
 	}
-	return &session{conn: conn, prepared: map[string]*sql.Stmt{}}, nil
+	return &session{conn: conn, number: p.opened.Add(1), prepared: map[string]*sql.Stmt{}}, nil
 }
 
 // close closes every connection, each when it is free.
@@ -156,19 +166,22 @@ func (p *sessions) close() {
 	}
 }
 
-// dataVersion asks a connection for a number that changes whenever another
-// connection has written.
-func (p *sessions) dataVersion(ctx context.Context) (version int64, err error) {
+// dataVersion is a connection's number for what it sees: it changes whenever
+// another one has written. Those of two connections can't be compared.
+type dataVersion struct{ session, number int64 }
+
+func (p *sessions) dataVersion(ctx context.Context) (version dataVersion, err error) {
 	s, err := p.take(ctx)
 	if err != nil {
-		return 0, err
+		return version, err
 	}
 	defer func() { p.free <- s }()
 	stmt, err := s.prepare(ctx, "pragma data_version")
 	if err != nil {
-		return 0, err
+		return version, err
 	}
-	return version, stmt.QueryRowContext(ctx).Scan(&version)
+	version.session = s.number
+	return version, stmt.QueryRowContext(ctx).Scan(&version.number)
 }
 
 // sessionTx is a transaction on a connection of the pool.
@@ -217,7 +230,6 @@ func (t *sessionTx) undo() {
 
 // giveUp closes the connection; the next to need one opens another.
 func (t *sessionTx) giveUp() {
-	t.once.Do(func() {})
 	t.session.close()
 	t.pool.free <- nil
 }

@@ -39,9 +39,11 @@ var sqliteDialect = &dialect{
 // sqliteStatistics tell SQLite's planner what tables look like that have filled:
 // how many rows there are, and how many share the first one, two and more
 // columns of an index. Without them it takes any index on the site for as good
-// as one on the page.
+// as one on the page. An index that is made anew has lost its own.
 const sqliteStatistics = `
-analyze;
+analyze;` + sqliteGuesses
+
+const sqliteGuesses = `
 delete from sqlite_stat1;
 insert into sqlite_stat1 (tbl, idx, stat) values
   ('site', 'site', '1000 1'),

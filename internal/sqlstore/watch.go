@@ -98,8 +98,8 @@ func watchSQLite(pool *sessions) func(context.Context, cms.Watcher) {
 		defer w.Deaf(true)
 		ticker := time.NewTicker(lookEvery)
 		defer ticker.Stop()
-		const unknown = -1
-		for version := int64(unknown); ; {
+		unknown := dataVersion{}
+		for version := unknown; ; {
 			now, err := pool.dataVersion(ctx)
 			switch {
 			case err != nil:
@@ -133,8 +133,10 @@ const (
 	// often a node says that it is there.
 	sendEvery = 5 * time.Millisecond
 	beatEvery = 200 * time.Millisecond
-	// silence is how long a node may be silent before it is missed.
-	silence = time.Second
+	// silence is how long a node may be silent before it is missed. By then it
+	// knows that it is not heard, and what it commits tells of itself.
+	silence    = time.Second
+	sendWithin = silence / 2
 
 	// maxNotified bounds what one notification is about: it holds 8,000 bytes.
 	maxNotified = 150
@@ -163,11 +165,12 @@ type announcer struct {
 	doubts  []doubt
 }
 
-// doubt is about a commit whose answer was lost. It may take effect after it
-// was told of: the server still works at it, or waits for a standby.
+// doubt is about a commit whose answer was lost, or whose node was. It may take
+// effect after it was told of: the server still works at it, or waits for a
+// standby.
 type doubt struct {
-	what   []cms.Subject
-	before int64 // a transaction that began later; 0: none is known yet
+	what   []cms.Subject // none: everything
+	before int64         // a transaction that began later; 0: none is known yet
 }
 
 func (a *announcer) add(changed ...[]cms.Subject) {
@@ -222,8 +225,10 @@ func (a *announcer) settle(ctx context.Context) {
 	a.mu.Unlock()
 	for _, changed := range ended {
 		a.tell(changed)
+		if len(changed) > 0 { // other nodes have doubts of their own about everything
+			a.add(changed)
+		}
 	}
-	a.add(ended...)
 }
 
 // message is what a notification says: who it is from, and what changed.
@@ -304,7 +309,7 @@ func (a *announcer) run(ctx context.Context) {
 		if a.idle() && time.Since(last) < beatEvery {
 			continue
 		}
-		sending, cancel := context.WithTimeout(ctx, silence)
+		sending, cancel := context.WithTimeout(ctx, sendWithin)
 		_ = a.send(sending) // tried again
 		last = time.Now()
 		if last.Sub(settled) >= beatEvery {
@@ -324,7 +329,7 @@ func watchPostgres(config *pgx.ConnConfig, a *announcer) func(context.Context, c
 		sending.Go(func() { a.run(ctx) })
 		defer sending.Wait()
 		for ctx.Err() == nil {
-			_ = listen(ctx, config, a.node, w) // the watcher knows that it is deaf
+			_ = listen(ctx, config, a, w) // the watcher knows that it is deaf
 			w.Deaf(true)
 			select {
 			case <-ctx.Done():
@@ -334,7 +339,7 @@ func watchPostgres(config *pgx.ConnConfig, a *announcer) func(context.Context, c
 	}
 }
 
-func listen(ctx context.Context, config *pgx.ConnConfig, node string, w cms.Watcher) error {
+func listen(ctx context.Context, config *pgx.ConnConfig, a *announcer, w cms.Watcher) error {
 	connecting, cancel := context.WithTimeout(ctx, silence)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(connecting, config)
@@ -345,7 +350,9 @@ func listen(ctx context.Context, config *pgx.ConnConfig, node string, w cms.Watc
 	if _, err := conn.Exec(connecting, `listen `+channel); err != nil {
 		return err
 	}
-	ears := ears{node: node, watcher: w, since: time.Now(), heard: map[string]time.Time{}}
+	ears := ears{
+		node: a.node, watcher: w, doubt: func() { a.doubt(nil) }, since: time.Now(), heard: map[string]time.Time{},
+	}
 	for {
 		waiting, cancel := context.WithTimeout(ctx, beatEvery)
 		n, err := conn.WaitForNotification(waiting)
@@ -364,6 +371,7 @@ func listen(ctx context.Context, config *pgx.ConnConfig, node string, w cms.Watc
 type ears struct {
 	node    string
 	watcher cms.Watcher
+	doubt   func()               // has everything told of once more when commits under way have ended
 	since   time.Time            // it has been listening
 	heard   map[string]time.Time // when each node was last heard of
 	open    bool
@@ -412,6 +420,7 @@ func (e *ears) miss(now time.Time) {
 			e.watcher.Deaf(true)
 		} else {
 			e.watcher.Changed()
+			e.doubt()
 		}
 	}
 }

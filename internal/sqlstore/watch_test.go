@@ -36,7 +36,8 @@ func (w *told) Deaf(deaf bool) {
 func TestEarsWaitForWhoMayBeSilent(t *testing.T) {
 	start, another := time.Now(), cms.NewID().String()
 	w := &told{}
-	e := ears{node: "me", watcher: w, since: start, heard: map[string]time.Time{}}
+	doubt := func() { *w = append(*w, "doubts") }
+	e := ears{node: "me", watcher: w, doubt: doubt, since: start, heard: map[string]time.Time{}}
 	at := func(after time.Duration, messages ...string) {
 		for _, m := range messages {
 			e.hear(m, start.Add(after))
@@ -51,12 +52,12 @@ func TestEarsWaitForWhoMayBeSilent(t *testing.T) {
 	at(silence, "me")
 	at(2*silence-2, "me")
 	at(2*silence-1, "me")
-	if want := (told{"something", "hears", "everything"}); !slices.Equal(*w, want) {
+	if want := (told{"something", "hears", "everything", "doubts"}); !slices.Equal(*w, want) {
 		t.Errorf("who fell silent since is missed: told %v, want %v", *w, want)
 	}
 	at(3*silence, "other")
 	at(3*silence+1, "me")
-	if want := (told{"something", "hears", "everything", "deaf", "hears"}); !slices.Equal(*w, want) {
+	if want := (told{"something", "hears", "everything", "doubts", "deaf", "hears"}); !slices.Equal(*w, want) {
 		t.Errorf("its own word was away: told %v, want %v", *w, want)
 	}
 }
@@ -88,6 +89,37 @@ func TestWhatIsBeingSentWaits(t *testing.T) {
 	cancel()
 	if err := <-sent; err == nil || a.idle() || len(a.pending) != 1 {
 		t.Errorf("after %v, %d transactions wait", err, len(a.pending))
+	}
+}
+
+// TestDoubtAboutEverythingIsTold has a node doubt what another left behind when
+// it was gone: once every transaction of that time has ended, everything counts
+// as changed, here alone.
+func TestDoubtAboutEverythingIsTold(t *testing.T) {
+	s := postgresForTest(t)
+	w := &told{}
+	a := &announcer{db: s.announcer.db, tell: func(changed []cms.Subject) { w.Changed(changed...) }}
+	open, err := s.write.BeginTx(t.Context(), nil)
+	do(t, err)
+	if _, err := open.ExecContext(t.Context(), `select pg_current_xact_id()`); err != nil {
+		t.Fatal(err)
+	}
+	a.doubt(nil)
+	for range 3 {
+		a.settle(t.Context())
+	}
+	if len(*w) != 0 {
+		t.Errorf("told %v while a transaction of that time goes on", *w)
+	}
+	do(t, open.Commit())
+	for range 100 { // others use this server as well
+		if a.settle(t.Context()); len(*w) > 0 {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if want := (told{"everything"}); !slices.Equal(*w, want) || !a.idle() {
+		t.Errorf("told %v, want %v", *w, want)
 	}
 }
 

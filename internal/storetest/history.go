@@ -175,21 +175,28 @@ func historyOfPublishes(t *testing.T, store cms.Store) {
 
 func historyRewritten(t *testing.T, store cms.Store) {
 	h := newHistory(t, store)
-	past := func(locale cms.ID, limit int) (found []cms.Page) {
+	past := func(locale cms.ID) (found []cms.Page) {
 		t.Helper()
-		write(t, store, func(tx cms.Tx) (err error) {
-			found, err = tx.PastPages(t.Context(), h.site.ID, locale, limit)
+		write(t, store, func(tx cms.Tx) error {
+			ids, err := tx.PastLocalized(t.Context(), h.site.ID, locale)
+			if err != nil {
+				return err
+			}
+			found, err = tx.PastPages(t.Context(), h.site.ID, ids)
 			return err
 		})
 		slices.SortFunc(found, func(a, b cms.Page) int { return int(a.Since-b.Since)*10 + cms.CompareIDs(a.ID, b.ID) })
 		return found
 	}
-	same(t, "in de", past(h.german, 10), []cms.Page{h.a1})
-	same(t, "in fr", past(h.french, 10), []cms.Page{h.a1, h.b1, h.a2})
-	same(t, "limit", len(past(h.french, 2)), 2)
-	after := localize(titlePatch("Rewritten").Apply(h.a1, cms.NoID).Delocalize(h.french), h.german, titlePatch("Neu"))
-	write(t, store, func(tx cms.Tx) error { return tx.UpdatePastPage(t.Context(), h.a1, after) })
-	h.a1 = after
+	same(t, "of pages in de", past(h.german), []cms.Page{h.a1, h.a2})
+	same(t, "of pages in fr", past(h.french), []cms.Page{h.a1, h.b1, h.a2})
+	sameList(t, "of no page", past(cms.NewID()), nil)
+	a1 := localize(titlePatch("Rewritten").Apply(h.a1, cms.NoID).Delocalize(h.french), h.german, titlePatch("Neu"))
+	b1 := h.b1.Delocalize(h.french)
+	write(t, store, func(tx cms.Tx) error {
+		return tx.UpdatePastPages(t.Context(), h.site.ID, []cms.PageChange{{Before: &h.a1, After: &a1}, {Before: &h.b1, After: &b1}})
+	})
+	h.a1, h.b1 = a1, b1
 	for version, pages := range h.versions() {
 		for _, p := range pages {
 			same(t, "Page", value(store.Page(t.Context(), h.site.ID, version, p.ID))(t), p)
@@ -201,7 +208,14 @@ func historyRewritten(t *testing.T, store cms.Store) {
 func historyPurged(t *testing.T, store cms.Store) {
 	h, other := newHistory(t, store), newHistory(t, store)
 	waiting := scheduled(h.site.ID, later(-100))
-	createPublishes(t, store, waiting)
+	// These found nothing to do: one left what is purged, the other what stays.
+	idle := func(previous cms.Publish) cms.Publish {
+		p := newPublish(h.site.ID, 0)
+		p.PublishedAt, p.PreviousID, p.CreatedAt = new(later(40)), &previous.ID, later(-50)
+		return p
+	}
+	goes, stays := idle(h.publishes[0]), idle(h.publishes[1])
+	createPublishes(t, store, waiting, goes, stays)
 	purge := func(minutes int) {
 		t.Helper()
 		for siteID, seq := range value(store.OldHistory(t.Context(), later(minutes)))(t) {
@@ -209,7 +223,7 @@ func historyPurged(t *testing.T, store cms.Store) {
 		}
 	}
 	purge(1)
-	same(t, "nothing is old", len(value(store.Publishes(t.Context(), h.site.ID, cms.NoID, cms.ListQuery{Limit: 10}))(t)), 4)
+	same(t, "nothing is old", len(value(store.Publishes(t.Context(), h.site.ID, cms.NoID, cms.ListQuery{Limit: 10}))(t)), 6)
 	write(t, store, func(tx cms.Tx) error {
 		young := other.publishes[1]
 		young.PublishedAt = new(later(50))
@@ -217,9 +231,11 @@ func historyPurged(t *testing.T, store cms.Store) {
 	})
 	purge(3) // the second of the one site and the first of the other are the last that are old
 	left := value(store.Publishes(t.Context(), h.site.ID, cms.NoID, cms.ListQuery{Limit: 10}))(t)
-	same(t, "left", ids(left, publishID), []cms.ID{h.publishes[2].ID, h.publishes[1].ID, waiting.ID})
-	_, err := store.SiteOf(t.Context(), cms.KindPublish, h.publishes[0].ID)
-	wantCode(t, "its id leads nowhere", cms.CodeNotFound, err)
+	same(t, "left", ids(left, publishID), []cms.ID{h.publishes[2].ID, h.publishes[1].ID, waiting.ID, stays.ID})
+	for _, gone := range []cms.Publish{h.publishes[0], goes} {
+		_, err := store.SiteOf(t.Context(), cms.KindPublish, gone.ID)
+		wantCode(t, "its id leads nowhere", cms.CodeNotFound, err)
+	}
 	versions := h.versions()
 	delete(versions, cms.AfterPublish(1))
 	for version, pages := range versions {

@@ -94,9 +94,9 @@ func publishDue(t *testing.T, store cms.Store) {
 	done.Status = cms.StatusCanceled
 	second, first, notYet := scheduled(site.ID, later(3)), scheduled(site.ID, later(2)), scheduled(site.ID, later(9))
 	createPublishes(t, store, done, second, first, notYet)
-	take := func(now time.Time) (taken cms.Publish, err error) {
+	take := func(now time.Time, notOf ...cms.ID) (taken cms.Publish, err error) {
 		err = store.InTx(t.Context(), func(tx cms.Tx) error {
-			if taken, err = tx.TakeDuePublish(t.Context(), now); err != nil {
+			if taken, err = tx.TakeDuePublish(t.Context(), now, notOf); err != nil {
 				return err
 			}
 			after := taken
@@ -107,6 +107,11 @@ func publishDue(t *testing.T, store cms.Store) {
 	}
 	_, err := take(later(1))
 	wantNotFound(t, "before its time", cms.KindPublish, err)
+	other := scheduled(aSite(t, store).ID, later(3))
+	createPublishes(t, store, other)
+	same(t, "of another site", value(take(later(3), cms.NewID(), site.ID))(t), other)
+	_, err = take(later(3), site.ID)
+	wantNotFound(t, "of no other site", cms.KindPublish, err)
 	same(t, "the first", value(take(later(3)))(t), first)
 	same(t, "at its time", value(take(later(3)))(t), second)
 	_, err = take(later(8))
@@ -122,7 +127,7 @@ func publishDueTwice(t *testing.T, store cms.Store) {
 	held, second := make(chan struct{}), make(chan struct{})
 	take := func(i int, hold func()) error {
 		return store.InTx(t.Context(), func(tx cms.Tx) error {
-			p, err := tx.TakeDuePublish(t.Context(), later(5))
+			p, err := tx.TakeDuePublish(t.Context(), later(5), nil)
 			if err != nil {
 				return err
 			}
@@ -172,7 +177,7 @@ func publishDueRace(t *testing.T, store cms.Store) {
 			for range n { // one that finds the rest locked may come too early
 				var p cms.Publish
 				err := store.InTx(t.Context(), func(tx cms.Tx) (err error) {
-					if p, err = tx.TakeDuePublish(t.Context(), later(n)); err != nil {
+					if p, err = tx.TakeDuePublish(t.Context(), later(n), nil); err != nil {
 						return err
 					}
 					p.Status = cms.StatusPublished

@@ -1,0 +1,66 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"galley/internal/httpapi"
+)
+
+// sampleID stands for any id in the document.
+const sampleID = "01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b"
+
+// The reference at /docs sends what a parameter or a body has for an example: a
+// first try must do no more than what was asked for, and work.
+func TestExamplesOfTheDocumentWork(t *testing.T) {
+	var doc struct {
+		Paths map[string]map[string]struct {
+			OperationID string
+			Parameters  []struct {
+				Name, In string
+				Required bool
+				Schema   struct{ Example any }
+			}
+			RequestBody struct {
+				Content map[string]struct{ Example json.RawMessage }
+			}
+		}
+	}
+	if err := json.Unmarshal(httpapi.Document("test"), &doc); err != nil {
+		t.Fatal(err)
+	}
+	onBothEngines(t, func(t *testing.T, s *system) {
+		bodies := 0
+		for path, operations := range doc.Paths {
+			for method, o := range operations {
+				for _, p := range o.Parameters {
+					if p.In == "query" && !p.Required && p.Schema.Example != nil {
+						t.Errorf("%s: %s is optional, and would be sent as %v", o.OperationID, p.Name, p.Schema.Example)
+					}
+				}
+				for kind, body := range o.RequestBody.Content {
+					bodies++
+					e := newExample(t, s) // what one has made is in no other's way
+					target := strings.NewReplacer("{siteId}", e.site, "{appId}", e.app, "{pageIdOrPathname}", e.page,
+						"{routeIdOrPathname}", e.route, "{localeIdOrCode}", "pt-BR").Replace(path)
+					if strings.Contains(target, "/locales/") {
+						target += "?siteId=" + e.site
+					}
+					text := string(body.Example)
+					if strings.Contains(text, sampleID) {
+						site, _ := s.newSite(t) // in which it is the first
+						text = strings.ReplaceAll(text, sampleID, site)
+					}
+					r := s.call(t, strings.ToUpper(method), target, text, "Content-Type", kind)
+					if len(body.Example) < len(`{"a":0}`) || r.status >= 300 {
+						t.Errorf("%s with %s: %d %s", o.OperationID, text, r.status, r.body)
+					}
+				}
+			}
+		}
+		if bodies < 15 {
+			t.Errorf("only %d bodies were tried", bodies)
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package sqlstore
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// writingSessions is a pool of one connection that writes to a new database,
+// and does not wait for others.
+func writingSessions(t *testing.T, file string) *sessions {
+	t.Helper()
+	db, err := openSQLiteFile(file, "immediate", "busy_timeout(1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := newSessions(db, 1, "begin immediate")
+	t.Cleanup(func() { pool.close(); _ = db.Close() })
+	return pool
+}
+
+// A transaction that can neither be committed nor undone takes its connection
+// with it, and the next one has another.
+func TestBrokenConnectionIsGivenUp(t *testing.T) {
+	for name, end := range map[string]func(transaction) error{"commit": transaction.Commit, "rollback": transaction.Rollback} {
+		t.Run(name, func(t *testing.T) {
+			pool := writingSessions(t, filepath.Join(t.TempDir(), DatabaseFile))
+			tx, err := pool.start(t.Context())
+			do(t, err)
+			broken := tx.(*sessionTx).session
+			for _, statement := range []string{"commit", "rollback", "begin"} { // none of them works any more
+				prepared, err := broken.prepare(t.Context(), statement)
+				do(t, err)
+				do(t, prepared.Close())
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- end(tx) }()
+			select {
+			case <-ended:
+			case <-time.After(10 * time.Second):
+				t.Fatal("it never ends")
+			}
+			next, err := pool.start(t.Context())
+			do(t, err)
+			if next.(*sessionTx).session == broken {
+				t.Error("the next one has the broken connection")
+			}
+			do(t, next.Rollback())
+		})
+	}
+}
+
+// A connection is kept where another program is in the way for a moment, and
+// where a caller has left; and what a new one sees is not taken for what an old
+// one saw.
+func TestConnectionIsKeptWhileOthersWrite(t *testing.T) {
+	file := filepath.Join(t.TempDir(), DatabaseFile)
+	pool, other := writingSessions(t, file), writingSessions(t, file)
+	before, err := pool.dataVersion(t.Context())
+	do(t, err)
+	theirs, err := other.start(t.Context())
+	do(t, err)
+	if _, err := pool.start(t.Context()); classifySQLite(err) != failBusy {
+		t.Fatalf("not busy: %v", err)
+	}
+	do(t, theirs.Rollback())
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := pool.start(gone); err == nil {
+		t.Error("a caller who has left begins a transaction")
+	}
+	after, err := pool.dataVersion(t.Context())
+	do(t, err)
+	if before != after {
+		t.Errorf("%v became %v, and nobody wrote", before, after)
+	}
+	tx, err := pool.start(t.Context())
+	do(t, err)
+	tx.(*sessionTx).giveUp()
+	anew, err := pool.dataVersion(t.Context())
+	do(t, err)
+	if anew == after {
+		t.Errorf("another connection has the same version %v", anew)
+	}
+}

@@ -126,11 +126,7 @@ func (p *sessions) start(ctx context.Context) (transaction, error) {
 	s.since = time.Now()
 	tx := &sessionTx{session: s, pool: p}
 	if _, err := s.ExecContext(ctx, p.begin); err != nil {
-		if classifySQLite(err) == failBusy || ctx.Err() != nil {
-			p.free <- s // nothing is wrong with it
-		} else {
-			tx.giveUp()
-		}
+		tx.undo() // nothing is wrong with a connection that is busy
 		return nil, err
 	}
 	return tx, nil

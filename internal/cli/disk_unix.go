@@ -16,8 +16,8 @@ func holdAlone(file *os.File) error {
 	switch err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		return err
-	case err != nil: // some disks of other machines can't
-		return nil
+	case err != nil:
+		return nil //nolint:nilerr // some disks of other machines can't
 	}
 	// Whoever held it last may have given it another name.
 	ours, err := file.Stat()

@@ -179,8 +179,13 @@ func TestWritersLeaveRoomForReaders(t *testing.T) {
 		})
 	}
 	for range cap(statuses) - writing {
-		if status := <-statuses; status != 503 {
-			t.Errorf("a writer for whom there is no room is answered %d", status)
+		select {
+		case status := <-statuses:
+			if status != 503 {
+				t.Errorf("a writer for whom there is no room is answered %d", status)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatal("writers have taken all places")
 		}
 	}
 	if n := metric(t, registry, "galley_in_flight", ""); n != writing {

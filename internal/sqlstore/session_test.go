@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// writingSessions is a pool of one connection that writes to a new database,
-// and does not wait for others.
+// writingSessions is a pool of one connection that writes to a database.
 func writingSessions(t *testing.T, file string) *sessions {
 	t.Helper()
-	db, err := openSQLiteFile(file, "immediate", "busy_timeout(1)")
+	db, err := openSQLiteFile(file, "immediate")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +58,10 @@ func TestConnectionIsKeptWhileOthersWrite(t *testing.T) {
 	pool, other := writingSessions(t, file), writingSessions(t, file)
 	before, err := pool.dataVersion(t.Context())
 	do(t, err)
+	impatient := <-pool.free
+	_, err = impatient.ExecContext(t.Context(), "pragma busy_timeout = 1")
+	do(t, err)
+	pool.free <- impatient
 	theirs, err := other.start(t.Context())
 	do(t, err)
 	if _, err := pool.start(t.Context()); classifySQLite(err) != failBusy {

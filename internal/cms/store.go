@@ -253,8 +253,10 @@ type Tx interface {
 	// this number, and what only they show.
 	PurgeHistory(ctx context.Context, siteID ID, seq int64) error
 	// PastLocalized are the ids of the pages that had a state in the live version
-	// that a locale overrides something of, and PastPages all such states.
+	// that a locale overrides something of.
 	PastLocalized(ctx context.Context, siteID, localeID ID) ([]ID, error)
+	// PastPages are all states that pages had in the live version and have no
+	// longer.
 	PastPages(ctx context.Context, siteID ID, ids []ID) ([]Page, error)
 	// UpdatePastPages stores the rows of states that pages had.
 	UpdatePastPages(ctx context.Context, siteID ID, changes []PageChange) error

@@ -33,6 +33,9 @@ type positionKey struct {
 	after  cms.ID
 }
 
+// bytes are those of an entry's texts.
+func (k positionKey) bytes(at position) int { return len(at.Key.Text) + len(k.query.PathPrefix) }
+
 // These bound each of the two generations.
 const (
 	maxPositions     = 20_000
@@ -50,8 +53,12 @@ func (p *positions) remember(caller cms.ID, q cms.PageQuery, last position) {
 	if len(p.young) >= maxPositions || p.bytes >= maxPositionBytes {
 		p.young, p.old, p.bytes = map[positionKey]position{}, p.young, 0
 	}
-	p.young[newPositionKey(caller, q, last.ID)] = last
-	p.bytes += len(last.Key.Text) + len(q.PathPrefix)
+	key := newPositionKey(caller, q, last.ID)
+	if was, known := p.young[key]; known {
+		p.bytes -= key.bytes(was)
+	}
+	p.young[key] = last
+	p.bytes += key.bytes(last)
 }
 
 func (p *positions) recall(caller cms.ID, q cms.PageQuery, after cms.ID) (position, bool) {

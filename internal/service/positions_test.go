@@ -21,6 +21,13 @@ func TestPositionsAreBoundedInBytes(t *testing.T) {
 	if most := 2*maxPositionBytes/(2*len(long)) + 2; len(p.young)+len(p.old) > most {
 		t.Errorf("%d are remembered, at most %d should be", len(p.young)+len(p.old), most)
 	}
+	// One that is remembered again and again takes no more room, and nobody
+	// else's.
+	again := position{PagePosition: cms.PagePosition{ID: cms.NewID()}}
+	again.Key.Text = long
+	for range 10 * maxPositionBytes / len(long) {
+		p.remember(caller, cms.PageQuery{}, again)
+	}
 	if _, ok := p.recall(caller, cms.PageQuery{PathPrefix: long}, last.ID); !ok {
 		t.Error("the last one is forgotten")
 	}

@@ -199,9 +199,7 @@ func selection(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locale
 		}
 		selected.Locales = append(selected.Locales, l.ID)
 	}
-	if selected.Locales != nil {
-		selected.Locales = cms.SortIDs(selected.Locales) // each once
-	}
+	selected.Locales = cms.SortIDs(selected.Locales) // each once
 	return selected, nil
 }
 

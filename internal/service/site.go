@@ -167,8 +167,7 @@ func (s *Service) patchDefaultLocale(ctx context.Context, tx cms.Tx, site *cms.S
 const rebaseChunk = 200
 
 // changeDefault rewrites the pages that the new default locale overrides, in
-// both versions and in what was live, so that every locale goes on showing what
-// it showed.
+// both versions, so that every locale goes on showing what it showed.
 func changeDefault(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales, newDefault cms.ID) error {
 	all := make([]cms.ID, len(locales))
 	for i, l := range locales {
@@ -208,12 +207,18 @@ func changeDefault(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Lo
 			return err
 		}
 	}
-	ids, err := tx.PastLocalized(ctx, site.ID, newDefault)
+	return changePastDefault(ctx, tx, site.ID, newDefault, rebase)
+}
+
+// changePastDefault does the same to what was live: readers of the past see
+// what they saw, too.
+func changePastDefault(ctx context.Context, tx cms.Tx, siteID, newDefault cms.ID, rebase func(*cms.Page) cms.PageChange) error {
+	ids, err := tx.PastLocalized(ctx, siteID, newDefault)
 	if err != nil {
 		return err
 	}
 	for chunk := range slices.Chunk(ids, rebaseChunk) {
-		states, err := tx.PastPages(ctx, site.ID, chunk)
+		states, err := tx.PastPages(ctx, siteID, chunk)
 		if err != nil {
 			return err
 		}
@@ -223,7 +228,7 @@ func changeDefault(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Lo
 				changes = append(changes, rebase(&states[i]))
 			}
 		}
-		if err := tx.UpdatePastPages(ctx, site.ID, changes); err != nil {
+		if err := tx.UpdatePastPages(ctx, siteID, changes); err != nil {
 			return err
 		}
 	}

@@ -214,8 +214,8 @@ func (q queries) PastLocalized(ctx context.Context, siteID, localeID cms.ID) ([]
 	return cms.SortIDs(ids), err
 }
 
-// pageSpan is a state of a page, and until when it was live.
-type pageSpan struct {
+// pastState is a state that a page had, by the publish that put it live.
+type pastState struct {
 	id    cms.ID
 	since int64
 }
@@ -229,9 +229,9 @@ func (q queries) PastPages(ctx context.Context, siteID cms.ID, ids []cms.ID) ([]
 		if err != nil {
 			return nil, err
 		}
-		states := map[pageSpan][]cms.PageRow{}
+		states := map[pastState][]cms.PageRow{}
 		for _, r := range rows {
-			states[pageSpan{r.ID, r.Since}] = append(states[pageSpan{r.ID, r.Since}], r)
+			states[pastState{r.ID, r.Since}] = append(states[pastState{r.ID, r.Since}], r)
 		}
 		for _, rows := range states {
 			pages = append(pages, cms.PageFromRows(rows))
@@ -254,7 +254,7 @@ func (q queries) UpdatePastPages(ctx context.Context, siteID cms.ID, changes []c
 				rows = append(rows, r.SiteID, r.ID, r.Since, r.LocaleID, r.Own, pageState(r), r.Name, v.Pathname, v.Title, v.Description,
 					v.CanonicalURL, v.SocialImageURL, v.SitemapPriority, v.SitemapFrequency, v.IsOnline, v.ExcludedFromSearchEngines,
 					cms.NullableSort(v.Title), cms.NullableSort(v.Description), r.CreatedAt, r.UpdatedAt, r.PublishedAt, r.DeletedAt,
-					ended[pageSpan{r.ID, r.Since}])
+					ended[pastState{r.ID, r.Since}])
 			}
 		}
 		state := `(site_id = ? and id = ? and since = ?)`
@@ -273,19 +273,19 @@ func (q queries) UpdatePastPages(ctx context.Context, siteID cms.ID, changes []c
 }
 
 // pastUntil is until when states were live.
-func (q queries) pastUntil(ctx context.Context, siteID cms.ID, changes []cms.PageChange) (map[pageSpan]int64, error) {
+func (q queries) pastUntil(ctx context.Context, siteID cms.ID, changes []cms.PageChange) (map[pastState]int64, error) {
 	ids := make([]cms.ID, len(changes))
 	for i, c := range changes {
 		ids[i] = c.Before.ID
 	}
 	where, args := q.dialect.among("id", anys(cms.SortIDs(ids)))
-	until := map[pageSpan]int64{}
-	_, err := all(ctx, q, func(r row) (s pageSpan, err error) {
+	until := map[pastState]int64{}
+	_, err := all(ctx, q, func(r row) (s pastState, err error) {
 		var n int64
 		err = r.Scan(&s.id, &s.since, &n)
 		until[s] = n
 		return s, err
-	}, `select id, since, until from page_past where site_id = ? and `+where, append([]any{siteID}, args...)...)
+	}, `select id, since, until from page_past where site_id = ? and locale_id = ? and `+where, append([]any{siteID, cms.NoID}, args...)...)
 	return until, err
 }
 

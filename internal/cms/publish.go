@@ -25,6 +25,7 @@ var PublishStatuses = []PublishStatus{StatusScheduled, StatusPublished, StatusCa
 // live. Nil is a page that is not there.
 type PageChange struct {
 	Before, After *Page
+	AsDraft       bool // what the page becomes live is what its draft has
 }
 
 // ID is the page's.

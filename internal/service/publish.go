@@ -33,14 +33,14 @@ type release struct {
 }
 
 // add takes a page from one live state to another.
-func (rel *release) add(before, after *cms.Page, locales cms.Locales) {
-	changes := cms.Changes(before, after, locales)
+func (rel *release) add(page cms.PageChange, locales cms.Locales) {
+	changes := cms.Changes(page.Before, page.After, locales)
 	if len(changes) == 0 {
 		return
 	}
-	rel.pages = append(rel.pages, cms.PageChange{Before: before, After: after})
+	rel.pages = append(rel.pages, page)
 	rel.changes = append(rel.changes, changes...)
-	if cms.GoesDark(before, after) {
+	if cms.GoesDark(page.Before, page.After) {
 		rel.dark++
 	}
 }
@@ -60,7 +60,8 @@ func collect(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Local
 	}
 	err := eachDirty(ctx, r, site.ID, selected.PageIDs, func(id cms.ID, draft, live *cms.Page) {
 		next := cms.PublishPage(draft, live, selected, locales)
-		rel.add(live, next, locales)
+		same := draft != nil && next != nil && draft.SameContent(*next)
+		rel.add(cms.PageChange{Before: live, After: next, AsDraft: same}, locales)
 		rest := cms.PublishPage(draft, next, cms.Selection{}, locales)
 		if len(cms.Changes(next, rest, locales)) == 0 {
 			rel.clean = append(rel.clean, id)
@@ -457,7 +458,7 @@ func rewind(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales, 
 	}
 	rel := &release{}
 	for _, id := range ids {
-		rel.add(lives[id], cms.RestorePage(was[id], lives[id], locales), locales)
+		rel.add(cms.PageChange{Before: lives[id], After: cms.RestorePage(was[id], lives[id], locales)}, locales)
 	}
 	return rel, nil
 }

@@ -449,7 +449,7 @@ func usePublishing(t *testing.T, q queries, site cms.Site, locale cms.Locale, pa
 	for _, since := range []int64{50, 70, 90} {
 		after := live.Clone()
 		after.Since = since
-		do(t, q.ReplaceLive(ctx, site.ID, since, []cms.PageChange{{Before: before, After: &after}}))
+		do(t, q.ReplaceLive(ctx, site.ID, since, []cms.PageChange{{Before: before, After: &after, AsDraft: since < 90}}))
 		before = &after
 	}
 	publish.Seq, publish.Status, publish.PublishedAt = 90, cms.StatusPublished, new(time.Now())

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -183,12 +184,70 @@ func (q queries) ReplaceLive(ctx context.Context, siteID cms.ID, seq int64, chan
 				return err
 			}
 		}
-		if err := q.UpdatePages(ctx, some); err != nil {
+		var drafts, others []cms.PageChange
+		for _, c := range some {
+			// Where statements are cheap, it is cheaper to name what changes.
+			if c.AsDraft && (c.Before == nil || !q.dialect.near) {
+				drafts = append(drafts, c)
+			} else {
+				others = append(others, c)
+			}
+		}
+		if err := q.putDrafts(ctx, siteID, drafts); err != nil {
+			return err
+		}
+		if err := q.UpdatePages(ctx, others); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// putDrafts makes the live rows of pages what their drafts have. The values are
+// in the database, so they are not sent to it again.
+func (q queries) putDrafts(ctx context.Context, siteID cms.ID, changes []cms.PageChange) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	var ids []cms.ID
+	var gone []cms.PageRow
+	for _, c := range changes {
+		ids = append(ids, c.After.ID)
+		if c.Before != nil {
+			for locale := range c.Before.Localizations {
+				if _, ok := c.After.Localizations[locale]; !ok {
+					gone = append(gone, c.Before.In(locale))
+				}
+			}
+		}
+	}
+	if err := q.deleteRows(ctx, gone); err != nil {
+		return err
+	}
+	where, args := q.dialect.among("id", anys(ids))
+	first := changes[0].After // all go live at once
+	return q.run(ctx, copyDrafts+where+` on conflict (`+rowKey+`) do update set `+overwritten,
+		slices.Concat([]any{first.PublishedAt, first.Since, siteID}, args)...)
+}
+
+// copyDrafts copies rows of drafts into the live version, and overwritten is
+// what they replace of a row that is there.
+var copyDrafts, overwritten = func() (insert, update string) {
+	live := map[string]string{"version": strconv.Itoa(int(cms.Live)), "published_at": "cast(? as bigint)", "since": "cast(? as bigint)", "dirty": "false"}
+	var values, set []string
+	for i, column := range storedColumns {
+		value, ok := live[column]
+		if !ok {
+			value = column
+		}
+		values = append(values, value)
+		if i >= keyColumns {
+			set = append(set, column+" = excluded."+column)
+		}
+	}
+	return `insert into page (` + strings.Join(storedColumns, ", ") + `) select ` + strings.Join(values, ", ") + `
+		from page where site_id = ? and ` + is(cms.Draft) + ` and `, strings.Join(set, ", ")
+}()
 
 func (q queries) MarkPages(ctx context.Context, siteID cms.ID, ids []cms.ID, publishedAt *time.Time, dirty bool) error {
 	for chunk := range slices.Chunk(ids, idChunk) {

@@ -280,3 +280,42 @@ func dirtyPages(t *testing.T, store cms.Store) {
 	same(t, "of another page", value(store.Page(t.Context(), site.ID, cms.Draft, all[3]))(t), pages[3])
 	same(t, "in another site", value(store.DirtyPages(t.Context(), other.SiteID, cms.NoID, 10))(t), []cms.ID{other.ID})
 }
+
+// liveAsDrafts makes pages live, and changes them, by what their drafts have.
+func liveAsDrafts(t *testing.T, store cms.Store) {
+	site, french, german := twoLocales(t, store)
+	h := history{site: site, french: french, german: german}
+	full, plain, other := fullPage(site.ID, french, german), newPage(site.ID, "/plain"), newPage(site.ID, "/other")
+	createPages(t, store, full, plain, other)
+	publish := func(seq int64, before map[cms.ID]*cms.Page, drafts ...cms.Page) map[cms.ID]*cms.Page {
+		changes, after := []cms.PageChange{}, map[cms.ID]*cms.Page{}
+		for _, p := range drafts {
+			p.Version, p.Since, p.PublishedAt = cms.Live, seq, new(later(int(seq)))
+			after[p.ID] = &p
+			changes = append(changes, cms.PageChange{Before: before[p.ID], After: &p, AsDraft: true})
+		}
+		write(t, store, func(tx cms.Tx) error { return tx.ReplaceLive(t.Context(), site.ID, seq, changes) })
+		return after
+	}
+	first := publish(1, nil, full, plain)
+	edited := localize(titlePatch("Second").Apply(full, cms.NoID).Delocalize(german), french, titlePatch("Deux"))
+	edited.UpdatedAt = later(100)
+	translated := localize(plain, german, pathnamePatch("/schlicht"))
+	write(t, store, func(tx cms.Tx) error {
+		return tx.UpdatePages(t.Context(), []cms.PageChange{{Before: &full, After: &edited}, {Before: &plain, After: &translated}})
+	})
+	second := publish(2, first, edited, translated)
+	for version, want := range map[cms.Version][]cms.Page{
+		cms.AfterPublish(1): {*first[full.ID], *first[plain.ID]},
+		cms.Live:            {*second[full.ID], *second[plain.ID]},
+		cms.Draft:           {edited, translated, other},
+	} {
+		for _, p := range want {
+			same(t, "Page", value(store.Page(t.Context(), site.ID, version, p.ID))(t), p)
+		}
+		checkPastLists(t, store, h, version, want)
+	}
+	_, err := store.Page(t.Context(), site.ID, cms.Live, other.ID)
+	wantNotFound(t, "a page that was not published", cms.KindPage, err)
+	same(t, "that may differ", value(store.DirtyPages(t.Context(), site.ID, cms.NoID, 10))(t), cms.SortIDs([]cms.ID{full.ID, plain.ID, other.ID}))
+}

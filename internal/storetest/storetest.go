@@ -96,6 +96,7 @@ var suite = []struct {
 	{"history/rewritten", historyRewritten},
 	{"history/purged", historyPurged},
 	{"history/pages that may differ from live", dirtyPages},
+	{"history/pages that become what their drafts are", liveAsDrafts},
 
 	{"idempotency/answers are kept and forgotten", keptAnswers},
 	{"idempotency/a request is answered by one at a time", lockedRequest},

@@ -244,7 +244,9 @@ type Tx interface {
 	// there is none.
 	TakeDuePublish(ctx context.Context, now time.Time, notOf []ID) (Publish, error)
 	// ReplaceLive puts the live rows of pages aside as what was live until
-	// the publish of this number, and puts others in their place.
+	// the publish of this number, and puts others in their place. All have gone
+	// live at once, and the stored draft of one that is AsDraft has what it
+	// becomes.
 	ReplaceLive(ctx context.Context, siteID ID, seq int64, changes []PageChange) error
 	// MarkPages notes in the draft of pages when they last went live (unless
 	// nil), and whether they may differ from what is live.

@@ -52,15 +52,18 @@ func TestSpanCharges(t *testing.T) {
 	defer func() { _, _ = worker.Process.Kill(), worker.Wait() }()
 	pids := []int{worker.Process.Pid}
 	s, err := spanOf(func() error { return nil })
-	for err == nil && s.spent(pids) < 5*tick {
-		time.Sleep(tick)
+	var alone, share float64
+	var busiest process
+	// The kernel counts what the machine does by samples: on a busy one, it takes a while.
+	for end := time.Now().Add(time.Minute); err == nil && time.Now().Before(end) && (share <= alone || busiest.cpu == 0); {
+		time.Sleep(5 * tick)
 		s.to, err = takeMoment()
+		alone, _ = s.foreign(pids)
+		share, busiest = s.foreign(nil)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	alone, _ := s.foreign(pids)
-	share, busiest := s.foreign(nil)
 	if share <= alone || busiest.cpu == 0 {
 		t.Errorf("%.2f of the machine went elsewhere with the worker and %.2f without, most to %+v", share, alone, busiest)
 	}

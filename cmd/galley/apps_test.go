@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -129,7 +130,7 @@ func TestAppsListShowsEveryAppAndNoKey(t *testing.T) {
 
 		list := mustRun(t, nil, append([]string{"apps", "list"}, store...)...)
 		for _, word := range []string{
-			first.ID, first.WorkspaceID, "Importer", first.KeyHint, second.ID, second.WorkspaceID, "Agency", second.KeyHint,
+			first.ID, first.WorkspaceID, "Importer", first.KeyHint, second.ID, second.WorkspaceID, "Agency", second.KeyHint, "Second",
 		} {
 			if !strings.Contains(list, word) {
 				t.Errorf("no %s in\n%s", word, list)
@@ -175,6 +176,11 @@ func TestBadAppsCommandsAreRefused(t *testing.T) {
 		"workspace no id":     {1, []string{"create", "--name", "App", "--workspace", "mine"}, "--workspace"},
 		"unknown workspace":   {1, []string{"create", "--name", "App", "--workspace", unknown}, "Workspace not found"},
 		"blank new workspace": {1, []string{"create", "--name", "App", "--new-workspace", " "}, "workspace"},
+		"empty workspace":     {1, []string{"create", "--name", "App", "--workspace", ""}, "--workspace"},
+		"empty new workspace": {1, []string{"create", "--name", "App", "--new-workspace", ""}, "--new-workspace"},
+		"empty scopes":        {1, []string{"create", "--name", "App", "--scopes", ""}, "scopes"},
+		"empty rate":          {1, []string{"create", "--name", "App", "--rate", ""}, "rate"},
+		"rate empty":          {1, []string{"rate", "--data", data, unknown, ""}, "rate"},
 		"both workspaces":     {2, []string{"create", "--name", "App", "--workspace", unknown, "--new-workspace", "New"}, "--new-workspace"},
 		"revoke nothing":      {2, []string{"revoke"}, "<id>"},
 		"revoke no id":        {1, []string{"revoke", "importer"}, "importer"},
@@ -188,5 +194,35 @@ func TestBadAppsCommandsAreRefused(t *testing.T) {
 				t.Errorf("the message does not say %q: %s", test.says, stderr)
 			}
 		})
+	}
+}
+
+// A name comes from whoever has an admin key; the operator's terminal must not
+// obey it, or show a line that is none.
+func TestNamesCanNotActOnATerminal(t *testing.T) {
+	t.Parallel()
+	for name, shown := range map[string]string{
+		"\x1b[2J\x1b]0;owned\aApp": `"\x1b[2J\x1b]0;owned\aApp"`,
+		"App\nWORKSPACE\tgone":     `"App\nWORKSPACE\tgone"`,
+		"App\u009b31m":             `"App\u009b31m"`,
+		"App \u202eppa":            `"App \u202eppa"`,
+		`Müller's "best" \ 東京 🚀`:   `Müller's "best" \ 東京 🚀`,
+	} {
+		data := t.TempDir()
+		said := mustRun(t, nil, "apps", "create", "--data", data, "--name", name, "--new-workspace", name)
+		id := found(t, regexp.MustCompile(`(?m)^\s*App\s+(\S+)$`), said)
+		for _, args := range [][]string{{"list"}, {"rate", id, "off"}, {"revoke", id}} {
+			more := mustRun(t, nil, append(append([]string{"apps"}, args...), "--data", data)...)
+			if !strings.Contains(more, shown) {
+				t.Errorf("apps %s does not show %s:\n%q", args[0], shown, more)
+			}
+			said += more
+		}
+		if name != shown && strings.Contains(said, name) {
+			t.Errorf("%q is printed as it is:\n%q", name, said)
+		}
+		if !strings.Contains(said, "Made app "+shown+".") {
+			t.Errorf("apps create does not show %s:\n%q", shown, said)
+		}
 	}
 }

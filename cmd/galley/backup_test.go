@@ -325,26 +325,30 @@ func TestBadBackupCommandsAreRefused(t *testing.T) {
 	t.Parallel()
 	data, nowhere := t.TempDir(), unused(t)
 	mustRun(t, nil, "migrate", "--data", data)
-	file := filepath.Join(t.TempDir(), "file")
+	file, notAFolder := filepath.Join(t.TempDir(), "file"), filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(notAFolder, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	tests := map[string]struct {
 		code int
 		args []string
 		says string
 	}{
-		"no file":           {2, []string{"backup"}, "<file>"},
-		"no store":          {1, []string{"backup", "--data", nowhere, file}, "no store"},
-		"no folder":         {1, []string{"backup", "--data", data, filepath.Join(nowhere, "file")}, "can't write the backup"},
-		"no database":       {1, []string{"backup", "--database-url", "postgres://u:hunter2@127.0.0.1:1/x", file}, "--database-url"},
-		"unused database":   {1, []string{"backup", "--database-url", pgtest.URL(t), file}, "nothing in the store"},
-		"no backup":         {1, []string{"restore", "--data", nowhere, file}, "no such file"},
-		"copy from nowhere": {1, []string{"copy", "--from", nowhere, "--to", nowhere + "2"}, "no store"},
-		"copy to nobody":    {1, []string{"copy", "--from", data, "--to", "postgres://u:hunter2@127.0.0.1:1/x"}, "does not answer"},
-		"copy to mysql":     {1, []string{"copy", "--from", data, "--to", "mysql://u:hunter2@127.0.0.1:1/x"}, "postgres://"},
-		"copy to settings":  {1, []string{"copy", "--from", data, "--to", "host=127.0.0.1 dbname=x password=hunter2"}, "postgres://"},
-		"a folder":          {1, []string{"backup", "--data", data, filepath.Dir(file)}, "is a folder"},
-		"from a device":     {1, []string{"restore", "--data", nowhere, os.DevNull}, "is not a file"},
-		"why in vain":       {1, []string{"backup", "--database-url", "postgres://u:hunter2@127.0.0.1:1/x", file}, "connection refused"},
-		"copy without to":   {2, []string{"copy", "--from", data}, "--to"},
+		"no file":            {2, []string{"backup"}, "<file>"},
+		"no store":           {1, []string{"backup", "--data", nowhere, file}, "no store"},
+		"no folder":          {1, []string{"backup", "--data", data, filepath.Join(nowhere, "file")}, "can't write the backup"},
+		"no database":        {1, []string{"backup", "--database-url", "postgres://u:hunter2@127.0.0.1:1/x", file}, "its URL"},
+		"unused database":    {1, []string{"backup", "--database-url", pgtest.URL(t), file}, "nothing in the store"},
+		"no backup":          {1, []string{"restore", "--data", nowhere, file}, "no such file"},
+		"copy from nowhere":  {1, []string{"copy", "--from", nowhere, "--to", nowhere + "2"}, "no store"},
+		"copy to nobody":     {1, []string{"copy", "--from", data, "--to", "postgres://u:hunter2@127.0.0.1:1/x"}, "does not answer"},
+		"copy to mysql":      {1, []string{"copy", "--from", data, "--to", "mysql://u:hunter2@127.0.0.1:1/x"}, "postgres://"},
+		"copy to settings":   {1, []string{"copy", "--from", data, "--to", "host=127.0.0.1 dbname=x password=hunter2"}, "postgres://"},
+		"a folder":           {1, []string{"backup", "--data", data, filepath.Dir(file)}, "is a folder"},
+		"from a device":      {1, []string{"restore", "--data", nowhere, os.DevNull}, "is not a file"},
+		"why in vain":        {1, []string{"backup", "--database-url", "postgres://u:hunter2@127.0.0.1:1/x", file}, "connection refused"},
+		"store is no folder": {1, []string{"backup", "--data", filepath.Join(notAFolder, "data"), file}, "can't look"},
+		"copy without to":    {2, []string{"copy", "--from", data}, "--to"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -354,6 +358,9 @@ func TestBadBackupCommandsAreRefused(t *testing.T) {
 			}
 			if strings.Contains(stderr, "hunter2") {
 				t.Errorf("the message has the password: %s", stderr)
+			}
+			if test.args[0] == "copy" && (strings.Contains(stderr, "--data") || strings.Contains(stderr, "--database-url")) {
+				t.Errorf("the message names flags that copy does not have: %s", stderr)
 			}
 		})
 	}

@@ -23,6 +23,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"galley/internal/pgtest"
 )
 
 // authority is a small certificate authority that speaks ACME (RFC 8555) with
@@ -360,7 +362,7 @@ func TestFailureOfTheAuthorityIsLogged(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	server := serve(t, nil, "--acme-domains", "galley.test", "--acme-directory", a.url+"/directory")
-	a.find(freeAddress(t)) // nobody answers there
+	a.find(pgtest.FreeAddress(t)) // nobody answers there
 	if resp, err := a.client(server.address(), "galley.test").Get(server.url + "/healthz"); err == nil {
 		t.Fatalf("answered %d", resp.StatusCode)
 	}

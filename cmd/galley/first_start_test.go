@@ -66,6 +66,45 @@ func TestKeyIsPrintedOnce(t *testing.T) {
 	})
 }
 
+var logsAddress = regexp.MustCompile(`"msg":"listening","address":"([^"]+)"`)
+
+// A key that nobody was shown is lost, and the operator has to know at once.
+func TestFirstKeyThatIsNotShownIsTold(t *testing.T) {
+	t.Parallel()
+	for name, to := range map[string]string{"full": "> /dev/full", "closed": ">&-", "nowhere": "> /dev/null"} {
+		t.Run(name, func(t *testing.T) {
+			server := prepare(t, nil, "sh", "-c", `exec "$0" serve --addr 127.0.0.1:0 `+to, binary)
+			server.start(t)
+			server.waitUntilItListens(t, logsAddress, &server.stderr)
+			eventually(t, "the log tells", func() bool { return strings.Contains(server.stderr.String(), "galley apps create") })
+			lines := 0
+			for _, line := range server.logLines(t) {
+				if line["level"] == "ERROR" {
+					lines++
+				}
+			}
+			if log := server.stderr.String(); lines != 1 || strings.Contains(log, "sk_") {
+				t.Errorf("%d errors in the log, want one without the key:\n%s", lines, log)
+			}
+			server.must(t, 200, "", "GET", "/readyz", "")
+			if code := server.stop(t); code != 0 {
+				t.Errorf("exit code %d\n%s", code, &server.stderr)
+			}
+
+			// Later starts, and those whose key is known, have nothing to lose.
+			for _, env := range [][]string{nil, {"GALLEY_DATA=other", "GALLEY_BOOTSTRAP_KEY=" + strings.TrimSpace(mustRun(t, nil, "keygen"))}} {
+				again := prepare(t, env, "sh", "-c", `exec "$0" serve --addr 127.0.0.1:0 `+to, binary)
+				again.cmd.Dir = server.cmd.Dir
+				again.start(t)
+				again.waitUntilItListens(t, logsAddress, &again.stderr)
+				if code := again.stop(t); code != 0 || strings.Contains(again.stderr.String(), "ERROR") {
+					t.Errorf("%s: exit code %d\n%s", env, code, &again.stderr)
+				}
+			}
+		})
+	}
+}
+
 const fixedWorkspace = "0198f0aa-0000-7000-8000-00000000cafe"
 
 func TestBootstrapSettingsFixKeyAndWorkspace(t *testing.T) {
@@ -94,6 +133,16 @@ func TestBootstrapSettingsChangeNothingLater(t *testing.T) {
 	second := serve(t, []string{"GALLEY_BOOTSTRAP_KEY=" + other, "GALLEY_BOOTSTRAP_WORKSPACE_ID=" + fixedWorkspace}, "--data", data)
 	second.must(t, 200, key, "GET", "/v2/workspace", "")
 	second.must(t, 401, other, "GET", "/v2/workspace", "")
+	second.stop(t)
+	if log := second.stderr.String(); strings.Count(log, "WARN") != 1 || !strings.Contains(log, "GALLEY_BOOTSTRAP_KEY") || strings.Contains(log, other) {
+		t.Errorf("the log does not say that the key is none:\n%s", log)
+	}
+
+	third := serve(t, []string{"GALLEY_BOOTSTRAP_KEY=" + key}, "--data", data)
+	third.stop(t)
+	if log := third.stderr.String(); strings.Contains(log, "WARN") {
+		t.Errorf("the log warns of a key that works:\n%s", log)
+	}
 }
 
 func TestBadBootstrapSettingsAreRefused(t *testing.T) {

@@ -1,9 +1,7 @@
 package main_test
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"regexp"
@@ -21,25 +19,7 @@ var crowd = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 128}, T
 // ask sends a request with headers, given as name, value. A key is sent unless
 // it is "", a body as JSON unless it is "".
 func (p *process) ask(key, method, target, body string, headers ...string) (reply, error) {
-	req, err := http.NewRequest(method, p.url+target, strings.NewReader(body))
-	if err != nil {
-		return reply{}, err
-	}
-	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if key != "" {
-		req.Header.Set("X-Api-Key", key)
-	}
-	for i := 0; i+1 < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-	}
-	resp, err := crowd.Do(req)
-	if err != nil {
-		return reply{}, err
-	}
-	text, err := io.ReadAll(resp.Body)
-	return reply{resp.StatusCode, resp.Header, string(text)}, errors.Join(err, resp.Body.Close())
+	return p.askBy(crowd, key, method, target, body, headers...)
 }
 
 // flood sends requests from many clients at once, to the nodes in turn, and

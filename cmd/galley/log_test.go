@@ -3,9 +3,13 @@ package main_test
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"galley/internal/pgtest"
 )
@@ -78,6 +82,63 @@ func TestEachRequestIsOneLineOfTheLog(t *testing.T) {
 				t.Errorf("duration %v", line["duration"])
 			}
 		})
+	}
+}
+
+// Whoever read the log, or what the server says, may go.
+func TestServerOutlivesWhoeverReadsItsOutput(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"stdout", "stderr"} {
+		t.Run(name, func(t *testing.T) {
+			read, write, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			address := pgtest.FreeAddress(t)
+			server := prepare(t, nil, binary, "serve", "--addr", address)
+			server.url = "http://" + address
+			if name == "stdout" {
+				server.cmd.Stdout = write
+			} else {
+				server.cmd.Stderr = write
+			}
+			err = read.Close()
+			server.start(t)
+			if err := errors.Join(err, write.Close()); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the server is ready", func() bool {
+				r, err := server.try("", "GET", "/readyz", "")
+				return err == nil && r.status == 200
+			})
+			for range 5 {
+				server.must(t, 200, "", "GET", "/healthz", "")
+				time.Sleep(150 * time.Millisecond) // the log is written, in vain
+			}
+			if code := server.stop(t); code != 0 {
+				t.Errorf("exit code %d\n%s", code, &server.stderr)
+			}
+		})
+	}
+}
+
+// Other commands end without a word, as whoever pipes them into head expects.
+func TestCommandEndsWithWhoeverReadsItsOutput(t *testing.T) {
+	t.Parallel()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := prepare(t, nil, binary, "openapi")
+	p.cmd.Stdout = write
+	err = read.Close()
+	p.start(t)
+	if err := errors.Join(err, write.Close()); err != nil {
+		t.Fatal(err)
+	}
+	p.exitCode(t)
+	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGPIPE || p.stderr.String() != "" {
+		t.Errorf("ended with %v, %q", p.cmd.ProcessState, p.stderr.String())
 	}
 }
 

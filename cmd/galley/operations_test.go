@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"regexp"
@@ -134,6 +135,18 @@ func TestHealthcheckOfAServerOnEveryIPv6Address(t *testing.T) {
 	t.Parallel()
 	server := serveOn(t, nil, "--addr", "[::]:0")
 	mustRun(t, nil, "healthcheck", "--addr", server.address())
+}
+
+// Whoever answers for a proxy must not be taken for the server.
+func TestHealthcheckAsksNoProxy(t *testing.T) {
+	t.Parallel()
+	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})) // answers 200
+	defer proxy.Close()
+	server := serveOn(t, nil, "--addr", "[::]:0")
+	server.stop(t)
+	for _, variable := range []string{"HTTP_PROXY", "http_proxy"} {
+		refused(t, 1, []string{variable + "=" + proxy.URL}, "healthcheck", "--addr", server.address())
+	}
 }
 
 func TestVersionCommand(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"galley/internal/pgtest"
 )
 
 // proxy stands between a server and its database, so that a test can take the
@@ -32,7 +34,7 @@ func newProxy(t *testing.T, database string) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{target: filepath.Join(u.Query().Get("host"), ".s.PGSQL.5432"), addr: "127.0.0.1:0"}
+	p := &proxy{target: filepath.Join(u.Query().Get("host"), ".s.PGSQL.5432"), addr: pgtest.FreeAddress(t)}
 	p.open(t)
 	t.Cleanup(func() {
 		p.stalled.Store(false)

@@ -24,7 +24,7 @@ type redisServer struct {
 
 func newRedis(t *testing.T, password string) *redisServer {
 	t.Helper()
-	_, port, err := net.SplitHostPort(freeAddress(t))
+	_, port, err := net.SplitHostPort(pgtest.FreeAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,28 +126,46 @@ func (p *process) lastSaid(message string) bool {
 
 // catchUp sends every node a request, with which it tries Redis if that was
 // away, and waits until all that was logged before is known here.
-func (c cluster) catchUp(t *testing.T) {
+func (c cluster) catchUp(t *testing.T, key string) {
 	t.Helper()
+	status := 200
+	if key == "" {
+		status = 401
+	}
 	for _, node := range c {
-		id := node.must(t, 401, "", "GET", "/v2/sites", "").header.Get("X-Request-Id")
+		id := node.must(t, status, key, "GET", "/v2/sites", "").header.Get("X-Request-Id")
 		eventually(t, "the request is logged", func() bool { return strings.Contains(node.stderr.String(), id) })
 	}
 }
 
-// checkTogether floods all nodes with one key. A machine that stops for longer
-// than a node waits for Redis makes it count by itself; such a round says
-// nothing about counting together, and is tried again.
-func (c cluster) checkTogether(t *testing.T, admin string) {
+// together does something that nodes count together, and judges what came of it.
+// A machine that stops for longer than a node waits for Redis makes it count by
+// itself; such a round says nothing, and is tried again. Between rounds, the
+// nodes are asked with a key.
+func (c cluster) together(t *testing.T, key string, round func(n int) (judge func())) {
 	t.Helper()
 	const long = 2 * time.Minute
-	for begin := time.Now(); time.Since(begin) < long; {
-		key := c[0].newKey(t, admin)
+	for begin, n := time.Now(), 0; time.Since(begin) < long; n++ {
 		var before []int
 		eventually(t, "every node counts in Redis", func() bool {
-			c.catchUp(t)
+			c.catchUp(t, key)
 			before = c.lines()
 			return c.each(func(p *process) bool { return !p.lastSaid(redisAway) })
 		})
+		judge := round(n)
+		if c.catchUp(t, key); slices.Equal(before, c.lines()) {
+			judge()
+			return
+		}
+	}
+	t.Errorf("Redis was found away in each round of %v", long)
+}
+
+// checkTogether floods all nodes with one key.
+func (c cluster) checkTogether(t *testing.T, admin string) {
+	t.Helper()
+	c.together(t, "", func(int) func() {
+		key := c[0].newKey(t, admin)
 		replies := flood(t, 12*dayLimit, 45, func(n int) (reply, error) { return c[n%len(c)].ask(key, "GET", "/v2/sites", "") })
 		counts := statuses(replies)
 		if counts[200]+counts[429] != len(replies) {
@@ -156,16 +174,13 @@ func (c cluster) checkTogether(t *testing.T, admin string) {
 		for _, r := range replies {
 			remaining(t, r, dayLimit, day)
 		}
-		if c.catchUp(t); !slices.Equal(before, c.lines()) {
-			continue
+		return func() {
+			t.Logf("%d nodes admitted %d of %d requests, the limit is %d", len(c), counts[200], len(replies), dayLimit)
+			if counts[200] < dayLimit || counts[200] > dayLimit*105/100 {
+				t.Errorf("%d nodes admitted %d, want %d", len(c), counts[200], dayLimit)
+			}
 		}
-		t.Logf("%d nodes admitted %d of %d requests, the limit is %d", len(c), counts[200], len(replies), dayLimit)
-		if counts[200] < dayLimit || counts[200] > dayLimit*105/100 {
-			t.Errorf("%d nodes admitted %d, want %d", len(c), counts[200], dayLimit)
-		}
-		return
-	}
-	t.Errorf("Redis was found away in each round of %v", long)
+	})
 }
 
 func TestNodesAdmitOneLimitTogether(t *testing.T) {

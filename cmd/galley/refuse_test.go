@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	_ "modernc.org/sqlite" // reaches into the store as no galley would
@@ -62,8 +63,9 @@ func TestStartIsRefusedClearly(t *testing.T) {
 		"data folder under a file": {[]string{"--data", filepath.Join(file, "data")}, []string{"data folder"}},
 		"data folder is a file":    {[]string{"--data", file}, []string{"data folder"}},
 		"file is no database":      {[]string{"--data", notADatabase}, []string{"not a database"}},
-		"database does not answer": {[]string{"--database-url", "postgres://u:hunter2@127.0.0.1:1/x"}, []string{"database", "--database-url"}},
+		"database does not answer": {[]string{"--database-url", "postgres://u:hunter2@127.0.0.1:1/x"}, []string{"database", "its URL"}},
 		"database URL is bad":      {[]string{"--database-url", "postgres://u:hunter2@127.0.0.1:port/x"}, []string{"database URL", "postgres://"}},
+		"certificate is not there": {[]string{"--database-url", "postgres://u:hunter2@127.0.0.1/x?sslmode=verify-full&sslrootcert=/nope.pem"}, []string{"/nope.pem", "no such file"}},
 		"another database":         {[]string{"--database-url", "mysql://u:hunter2@127.0.0.1/x"}, []string{"database URL", "postgres://"}},
 	}
 	for name, test := range tests {
@@ -140,5 +142,77 @@ func TestServerWithABadURLMakesNoTables(t *testing.T) {
 		if out := mustRun(t, nil, "migrate", "--database-url", database); !strings.Contains(out, "Applied schema version 1.") {
 			t.Errorf("%s: there were tables:\n%s", flag, out)
 		}
+	}
+}
+
+// runAsAnother is run as a user who owns nothing: root may look everywhere.
+func runAsAnother(t *testing.T, args ...string) (code int, said string) {
+	t.Helper()
+	p := prepare(t, nil, binary, args...)
+	p.cmd.Dir = folderForAll(t)
+	if os.Geteuid() == 0 {
+		p.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+	p.start(t)
+	code = p.exitCode(t)
+	return code, p.stdout.String() + p.stderr.String()
+}
+
+const nobody = 65534
+
+// folderForAll is a folder that other users find.
+func folderForAll(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	for _, f := range []string{filepath.Dir(folder), folder} {
+		if err := os.Chmod(f, 0o755); err != nil { //nolint:gosec // as said
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+func TestStoreThatCanNotBeLookedAt(t *testing.T) {
+	t.Parallel()
+	data := folderForAll(t)
+	mustRun(t, nil, "migrate", "--data", data)
+	changeMode(t, data, 0)
+	for _, args := range [][]string{
+		{"backup", "--data", data, "file"}, {"apps", "list", "--data", data}, {"doctor", "--data", data}, {"copy", "--from", data, "--to", "x"},
+	} {
+		code, said := runAsAnother(t, args...)
+		if code != 1 || strings.Contains(said, "there is no store") || !strings.Contains(said, "can't look") || !strings.Contains(said, "permission denied") {
+			t.Errorf("galley %v: exit code %d\n%s", args, code, said)
+		}
+	}
+}
+
+// Commands are for those who can do something about it: "try again" is not.
+func TestStoreThatCanNotBeWritten(t *testing.T) {
+	t.Parallel()
+	data := folderForAll(t)
+	mustRun(t, nil, "migrate", "--data", data)
+	if os.Geteuid() == 0 {
+		if err := os.Chown(filepath.Join(data, "galley.db"), nobody, nobody); err != nil {
+			t.Fatal(err)
+		}
+	}
+	changeMode(t, data, 0o555)
+	for _, args := range [][]string{
+		{"serve", "--addr", "127.0.0.1:0"}, {"migrate"}, {"apps", "create", "--name", "A"}, {"apps", "list"}, {"doctor"}, {"backup", "-"},
+	} {
+		code, said := runAsAnother(t, append(args, "--data", data)...)
+		if code != 1 || strings.Contains(said, "try again") || !strings.Contains(said, "the folder can't be written") || !strings.Contains(said, "permission denied") {
+			t.Errorf("galley %v: exit code %d\n%s", args, code, said)
+		}
+	}
+}
+
+// changeMode changes what others may do with a folder, until the test ends.
+func changeMode(t *testing.T, folder string, mode os.FileMode) {
+	t.Helper()
+	t.Cleanup(func() { _ = os.Chmod(folder, 0o700) }) //nolint:gosec // a folder has to be entered
+	if err := os.Chmod(folder, mode); err != nil {
+		t.Fatal(err)
 	}
 }

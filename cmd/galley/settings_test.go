@@ -1,11 +1,12 @@
 package main_test
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"galley/internal/pgtest"
 )
 
 // The places where a setting can be given, the strongest first.
@@ -44,17 +45,6 @@ func configFile(t *testing.T, text string) string {
 	return name
 }
 
-// freeAddress is one that nobody listened on a moment ago.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
-}
-
 func TestStrongerPlaceOfASettingWins(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ strong, weak int }{
@@ -91,9 +81,49 @@ func TestConfigFileCanBeNamedByVariable(t *testing.T) {
 	checkSettings(t, serveOn(t, []string{"GALLEY_CONFIG=" + args[1]}), want, "galley-data")
 }
 
+// What fills or changes a store must not take another one than the one that was
+// typed.
+func TestDataFolderThatIsTypedWinsOverADatabase(t *testing.T) {
+	t.Parallel()
+	const away = "postgres://u:hunter2@127.0.0.1:1/x"
+	file := filepath.Join(t.TempDir(), "file")
+	for name, weak := range map[string]int{"flag over variable": byVariable, "flag over file": byFile} {
+		t.Run(name, func(t *testing.T) {
+			named := func(data string, command ...string) (env, args []string) {
+				env1, args1 := give(t, byFlag, map[string]string{"data": data})
+				env2, args2 := give(t, weak, map[string]string{"database-url": away})
+				return append(env1, env2...), append(append(command, args1...), args2...)
+			}
+			first, second := filepath.Join(t.TempDir(), "first"), filepath.Join(t.TempDir(), "second")
+			for _, command := range [][]string{
+				{"migrate"}, {"apps", "create", "--name", "Importer"}, {"apps", "list"}, {"doctor"}, {"backup", file},
+			} {
+				env, args := named(first, command...)
+				mustRun(t, env, args...)
+			}
+			env, args := named(second, "restore", file)
+			mustRun(t, env, args...)
+			env, args = named(second, "--addr", "127.0.0.1:0")
+			server := serveOn(t, env, args...)
+			server.must(t, 200, "", "GET", "/readyz", "")
+			server.stop(t)
+			if log := server.stderr.String(); !strings.Contains(log, "the database URL is not used") {
+				t.Errorf("the log does not say which store it is:\n%s", log)
+			}
+		})
+	}
+	// In one place, the database is meant.
+	for _, place := range []int{byFlag, byVariable, byFile} {
+		env, args := give(t, place, map[string]string{"data": t.TempDir(), "database-url": away})
+		if stderr := refused(t, 1, env, append([]string{"migrate"}, args...)...); !strings.Contains(stderr, "does not answer") {
+			t.Errorf("the message is another: %s", stderr)
+		}
+	}
+}
+
 func newSettings(t *testing.T, level string) map[string]string {
 	t.Helper()
-	return map[string]string{"addr": freeAddress(t), "data": filepath.Join(t.TempDir(), "data"), "log-level": level}
+	return map[string]string{"addr": pgtest.FreeAddress(t), "data": filepath.Join(t.TempDir(), "data"), "log-level": level}
 }
 
 // checkSettings looks at what the server does, with settings whose level leaves

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bufio"
+	"database/sql"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"galley/internal/pgtest"
 )
 
 // slowRequest is a request whose parts are sent when the test says so.
@@ -101,6 +104,47 @@ func TestStopLetsRequestsFinish(t *testing.T) {
 				again.must(t, 200, key, "GET", "/v2/sites/"+r.field(t, "id"), "")
 			})
 		})
+	}
+}
+
+// Whoever is told to stop before it serves has nothing to complain about.
+func TestStopDuringTheStart(t *testing.T) {
+	t.Parallel()
+	waits := pgtest.URL(t)
+	other, err := sql.Open("pgx", waits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	tx, err := other.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(t.Context(), `select pg_advisory_xact_lock(hashtextextended('galley migrations', 0))`); err != nil {
+		t.Fatal(err)
+	}
+	stalled := newProxy(t, pgtest.URL(t))
+	stalled.stalled.Store(true)
+	for name, database := range map[string]string{"another node migrates": waits, "the database stalls": stalled.url} {
+		for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+			t.Run(name+", "+s.String(), func(t *testing.T) {
+				address := pgtest.FreeAddress(t)
+				server := launch(t, nil, "serve", "--addr", address, "--database-url", database)
+				eventually(t, "the port is taken", func() bool {
+					conn, err := net.Dial("tcp", address)
+					if err == nil {
+						_ = conn.Close()
+					}
+					return err == nil
+				})
+				time.Sleep(300 * time.Millisecond) // it waits for the database by now
+				server.signal(t, s)
+				if code := server.exitCode(t); code != 0 || server.stderr.String() != "" {
+					t.Errorf("exit code %d, %q", code, server.stderr.String())
+				}
+			})
+		}
 	}
 }
 

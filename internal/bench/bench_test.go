@@ -236,6 +236,21 @@ func BenchmarkUpdateTitle(b *testing.B) {
 	})
 }
 
+// BenchmarkPublishOne edits a page and publishes its site, in which nothing else
+// has changed.
+func BenchmarkPublishOne(b *testing.B) {
+	onBothEngines(b, func(b *testing.B, f *fixture) {
+		b.ReportAllocs()
+		round := 0
+		for b.Loop() {
+			round++
+			p := f.page()
+			f.send(b, "PATCH", "/v6/pages/"+p.ID, fmt.Sprintf(`{"title":"Edit %d"}`, round))
+			f.send(b, "POST", "/v2/sites/"+p.SiteID+"/publish", `{}`)
+		}
+	})
+}
+
 func BenchmarkBatch1000(b *testing.B) {
 	onBothEngines(b, func(b *testing.B, f *fixture) {
 		b.ReportAllocs()

@@ -3,10 +3,13 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"galley/internal/cms"
 	"galley/internal/config"
@@ -28,8 +31,8 @@ type appsCreateCommand struct {
 	config.Store
 
 	Name         string   `help:"Name of the app." required:"" placeholder:"NAME"`
-	Workspace    string   `help:"Workspace of the app, by id." xor:"workspace" placeholder:"ID"`
-	NewWorkspace string   `help:"Make a new workspace of this name for the app." xor:"workspace" placeholder:"NAME"`
+	Workspace    *string  `help:"Workspace of the app, by id." xor:"workspace" placeholder:"ID"`
+	NewWorkspace *string  `help:"Make a new workspace of this name for the app." xor:"workspace" placeholder:"NAME"`
 	Scopes       []string `help:"What the app may do: read, write, publish, admin." default:"read,write,publish,admin" placeholder:"SCOPES"`
 	Rate         string   `help:"Rate limit of the app's own: REQUESTS/SECONDS, off, or default (default ${default})." default:"default" placeholder:"RATE"`
 	JSON         bool     `help:"Print one JSON object." name:"json"`
@@ -47,16 +50,23 @@ func (c *appsCreateCommand) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	want := service.OperatorApp{Name: c.Name, NewWorkspace: c.NewWorkspace, Rate: rate}
+	want := service.OperatorApp{Name: c.Name, Rate: rate}
 	for _, s := range c.Scopes {
 		want.Scopes = append(want.Scopes, cms.Scope(strings.TrimSpace(s)))
 	}
-	if c.Workspace != "" {
-		id, ok := cms.ParseID(c.Workspace)
+	// A shell's variable may be empty: what is given is meant.
+	if c.Workspace != nil {
+		id, ok := cms.ParseID(*c.Workspace)
 		if !ok {
-			return fmt.Errorf("--workspace %q is not an id", c.Workspace)
+			return fmt.Errorf("--workspace %q is not an id", *c.Workspace)
 		}
 		want.WorkspaceID = id
+	}
+	if c.NewWorkspace != nil {
+		if *c.NewWorkspace == "" {
+			return errors.New("--new-workspace must be a name")
+		}
+		want.NewWorkspace = *c.NewWorkspace
 	}
 	return withNewService(t, c.Store, func(svc *service.Service) error {
 		made, err := svc.CreateOperatorApp(t.ctx, want)
@@ -68,7 +78,7 @@ func (c *appsCreateCommand) Run(t *terminal) error {
 			return enc.Encode(httpapi.NewAppWithKey(made.App, made.Key))
 		}
 		t.printf("Made app %s. Its key is not shown again:\n\n  Key        %s\n  App        %s\n  Workspace  %s\n  Scopes     %s\n",
-			made.App.Name, made.Key, made.App.ID, made.App.WorkspaceID, joinScopes(made.App.Scopes))
+			shown(made.App.Name), made.Key, made.App.ID, made.App.WorkspaceID, joinScopes(made.App.Scopes))
 		return nil
 	})
 }
@@ -86,6 +96,15 @@ func readRate(text string) (string, error) {
 		return "", fmt.Errorf("%w, or default", err)
 	}
 	return rate.String(), nil
+}
+
+// shown is a name for a terminal: one that could act on it, or be more than its
+// line, is quoted.
+func shown(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 func joinScopes(scopes []cms.Scope) string {
@@ -109,14 +128,15 @@ func (c *appsListCommand) Run(t *terminal) error {
 			return err
 		}
 		table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
-		_, _ = fmt.Fprintln(table, "WORKSPACE\tAPP\tNAME\tKEY\tSCOPES\tRATE\tLAST USED")
+		_, _ = fmt.Fprintln(table, "WORKSPACE\tAPP\tNAME\tKEY\tSCOPES\tRATE\tLAST USED\tWORKSPACE NAME")
 		for _, w := range workspaces {
 			for _, a := range w.Apps {
 				used := "never"
 				if a.LastUsedAt != nil {
 					used = a.LastUsedAt.Format(time.DateTime)
 				}
-				_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t…%s\t%s\t%s\t%s\n", w.ID, a.ID, a.Name, a.KeyHint, joinScopes(a.Scopes), cmp.Or(a.Rate, defaultRate), used)
+				_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t…%s\t%s\t%s\t%s\t%s\n",
+					w.ID, a.ID, shown(a.Name), a.KeyHint, joinScopes(a.Scopes), cmp.Or(a.Rate, defaultRate), used, shown(w.Name))
 			}
 		}
 		return table.Flush()
@@ -149,7 +169,7 @@ func (c *appsRateCommand) Run(t *terminal) error {
 	return withService(t, c.Store, func(svc *service.Service) error {
 		app, err := svc.SetAppRate(t.ctx, id, rate)
 		if err == nil {
-			t.printf("The rate limit of app %s (%s) is %s.\n", app.Name, app.ID, cmp.Or(app.Rate, defaultRate))
+			t.printf("The rate limit of app %s (%s) is %s.\n", shown(app.Name), app.ID, cmp.Or(app.Rate, defaultRate))
 		}
 		return err
 	})
@@ -173,7 +193,7 @@ func (c *appsRevokeCommand) Run(t *terminal) error {
 	return withService(t, c.Store, func(svc *service.Service) error {
 		app, err := svc.RevokeOperatorApp(t.ctx, id)
 		if err == nil {
-			t.printf("Revoked app %s (%s).\n", app.Name, app.ID)
+			t.printf("Revoked app %s (%s).\n", shown(app.Name), app.ID)
 		}
 		return err
 	})

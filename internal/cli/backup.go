@@ -6,10 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"galley/internal/backup"
-	"galley/internal/cms"
 	"galley/internal/config"
 	"galley/internal/sqlstore"
 )
@@ -43,19 +43,18 @@ func (c *backupCommand) Run(t *terminal) error {
 
 // trouble says what an error of a whole store's reading or filling is about.
 func (t *terminal) trouble(c config.Store, err error) error {
-	switch e, unavailable := errors.AsType[*cms.Error](err); {
+	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, sqlstore.ErrNotReady):
-		return fmt.Errorf("%w; 'galley serve' finishes it", err)
+		reason := strings.TrimPrefix(explain(c, err).Error(), sqlstore.ErrNotReady.Error()+": ")
+		return fmt.Errorf("%w: %s; 'galley serve' finishes it", sqlstore.ErrNotReady, reason)
 	case t.ctx.Err() != nil:
 		return errors.New("stopped before the end: nothing was kept")
 	case errors.Is(err, sqlstore.ErrNotEmpty):
 		return errors.New("the store is not empty, and only an empty one can be filled: name a new folder or a new database")
-	case unavailable:
-		return explain(c, e)
 	}
-	return err
+	return explain(c, err)
 }
 
 // toStdout is the name of standard output.
@@ -114,6 +113,9 @@ func (c *backupCommand) toFile(t *terminal, write func(io.Writer) error) error {
 		return write(t.out)
 	}
 	name := behindLinks(c.File)
+	if isOfStore(c.Store, name) {
+		return fmt.Errorf("%s is a file of the store itself: name another for the backup", c.File)
+	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return toDevice(name, info, write)
 	}
@@ -139,6 +141,32 @@ func (c *backupCommand) toFile(t *terminal, write func(io.Writer) error) error {
 		err = folder.Sync()
 	}
 	return errors.Join(err, file.Close()) // others may have the name from now on
+}
+
+// isOfStore tells whether a file is one of those that SQLite keeps a store in,
+// or would be if it were there.
+func isOfStore(c config.Store, name string) bool {
+	if c.DatabaseURL != "" {
+		return false
+	}
+	database := behindLinks(filepath.Join(c.Data, sqlstore.DatabaseFile))
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		own := database + suffix
+		if sameFile(name, own) || filepath.Base(name) == filepath.Base(own) && sameFile(filepath.Dir(name), filepath.Dir(own)) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameFile tells whether two names are of one file or folder that is there.
+func sameFile(one, two string) bool {
+	first, err := os.Stat(one)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(two)
+	return err == nil && os.SameFile(first, second)
 }
 
 // maxLinks is how many links may follow each other, as on Linux.
@@ -204,8 +232,14 @@ func checkThere(c config.Store) error {
 	if c.DatabaseURL != "" {
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(c.Data, sqlstore.DatabaseFile)); err != nil {
-		return fmt.Errorf("there is no store in %s: name another with --data, or a database with --database-url (%w)", c.Data, err)
+	if c.Data == "" {
+		return errNoName
+	}
+	switch _, err := os.Stat(filepath.Join(c.Data, sqlstore.DatabaseFile)); {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("there is no store in %s: name another folder, or the URL of a database (%w)", c.Data, err)
+	case err != nil:
+		return fmt.Errorf("can't look whether there is a store in %s: %w", c.Data, err)
 	}
 	return nil
 }

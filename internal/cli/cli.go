@@ -30,7 +30,7 @@ type commands struct {
 	Config string `help:"YAML file of settings, named as the flags are." env:"GALLEY_CONFIG" placeholder:"FILE"`
 
 	Serve       serveCommand       `cmd:"" help:"Start the service."`
-	Apps        appsCommand        `cmd:"" help:"Make, list and revoke apps, whether or not a server runs."`
+	Apps        appsCommand        `cmd:"" help:"Make, list, limit and revoke apps, whether or not a server runs."`
 	Migrate     migrateCommand     `cmd:"" help:"Bring the database schema up to date; 'serve' does so too."`
 	Backup      backupCommand      `cmd:"" help:"Write everything to one file, while the server runs."`
 	Restore     restoreCommand     `cmd:"" help:"Fill an empty store from such a file."`
@@ -72,15 +72,16 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		panic(err) // the tree of commands itself is wrong
 	}
 	t := &terminal{ctx: ctx, out: out, err: errOut, parser: parser}
-	if err := withFile(parser, args); err != nil {
-		return t.fail(err)
-	}
+	badFile := withFile(parser, args)
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
 	command, err := parser.Parse(args)
 	if exit >= 0 { // help was asked for
 		return exit
+	}
+	if badFile != nil && (err != nil || len(command.Selected().Flags) > 0) { // some have no settings
+		return t.fail(badFile)
 	}
 	if err != nil {
 		_ = t.fail(err)
@@ -110,7 +111,10 @@ func withFile(parser *kong.Kong, args []string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(file.Validate(parser.Model), kong.Resolvers(file).Apply(parser))
+	if err := file.Validate(parser.Model); err != nil {
+		return err
+	}
+	return kong.Resolvers(file).Apply(parser)
 }
 
 func (t *terminal) fail(err error) int {
@@ -140,24 +144,17 @@ func open(ctx context.Context, c config.Store, observe sqlstore.Observe) (*sqlst
 	return store, nil
 }
 
+// errNoName refuses an empty name, which would stand for the folder one is in.
+var errNoName = errors.New("the store has no name: name a folder, or the URL of a database")
+
 func openStore(c config.Store, observe sqlstore.Observe) (*sqlstore.Store, error) {
 	if c.DatabaseURL != "" {
 		return sqlstore.OpenPostgres(c.DatabaseURL, observe)
 	}
-	return sqlstore.OpenSQLite(c.Data, observe)
-}
-
-func explain(c config.Store, err error) error {
-	if away, ok := errors.AsType[*cms.Error](err); ok && away.Code == cms.CodeUnavailable && c.DatabaseURL != "" {
-		if refusal, ok := sqlstore.Refusal(err); ok {
-			return fmt.Errorf("the database can't do it: %s", refusal)
-		}
-		// The driver tells whom it tried to reach, and in a line each why in vain.
-		reason := strings.TrimSpace(errors.Unwrap(away).Error())
-		reason = strings.TrimSpace(reason[strings.LastIndexByte(reason, '\n')+1:])
-		return fmt.Errorf("the database does not answer: check --database-url and that PostgreSQL runs (%s)", reason)
+	if c.Data == "" {
+		return nil, errNoName
 	}
-	return err
+	return sqlstore.OpenSQLite(c.Data, observe)
 }
 
 // newLog makes the server's log: lines for people on a terminal, and else JSON,
@@ -238,5 +235,5 @@ func withNewService(t *terminal, c config.Store, work func(*service.Service) err
 	if err != nil {
 		return err
 	}
-	return errors.Join(work(service.New(store, now, httpapi.Depict)), store.Close())
+	return errors.Join(explain(c, work(service.New(store, now, httpapi.Depict))), store.Close())
 }

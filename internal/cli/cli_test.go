@@ -117,6 +117,44 @@ func TestEmptyVariablesAreNotSet(t *testing.T) {
 	}
 }
 
+// Who has a bad file needs help most.
+func TestBadFileIsNoMatterToWhatNeedsNone(t *testing.T) {
+	unknown := filepath.Join(t.TempDir(), "unknown.yaml")
+	if err := os.WriteFile(unknown, []byte("adr: x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"no-such.yaml", unknown} {
+		t.Setenv("GALLEY_CONFIG", file)
+		for _, args := range [][]string{nil, {"--help"}, {"serve", "--help"}, {"version"}, {"keygen"}, {"openapi"}} {
+			if code, stdout, stderr := run(t, args...); code != 0 || stdout == "" || stderr != "" {
+				t.Errorf("%s with %s: exit code %d\n%s", args, file, code, stderr)
+			}
+		}
+		for _, args := range [][]string{{"serve"}, {"apps", "list"}, {"copy"}, {"healthcheck"}} {
+			if code, _, stderr := run(t, args...); code != 1 || !strings.Contains(stderr, file) {
+				t.Errorf("%s with %s: exit code %d\n%s", args, file, code, stderr)
+			}
+		}
+	}
+}
+
+// A shell's variable may be empty, and the folder that one is in is no store.
+func TestStoreWithoutANameIsRefused(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("GALLEY_DATABASE_URL", "postgres://u@127.0.0.1:1/x")
+	for _, args := range [][]string{
+		{"migrate", "--data", ""}, {"apps", "create", "--name", "A", "--data="}, {"apps", "list", "--data="}, {"backup", "--data=", "file"},
+		{"copy", "--from=", "--to=x"},
+	} {
+		if code, _, stderr := run(t, args...); code != 1 || !strings.Contains(stderr, "name") {
+			t.Errorf("%s: exit code %d, %s", args, code, stderr)
+		}
+	}
+	if left, err := filepath.Glob("*"); err != nil || len(left) > 0 {
+		t.Errorf("left %s (%v)", left, err)
+	}
+}
+
 func TestLookingForAppsMakesNoStore(t *testing.T) {
 	data, id := filepath.Join(t.TempDir(), "data"), "01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b"
 	for _, args := range [][]string{{"list"}, {"rate", id, "off"}, {"revoke", id}} {

@@ -73,7 +73,7 @@ func (c *doctorCommand) examine(t *terminal) []sqlstore.Finding {
 	found = append(found, sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "it answers"})
 	found = append(found, store.Examine(t.ctx, c.Deep)...)
 	if c.ListenURL != "" && c.DatabaseURL != "" {
-		found = append(found, sqlstore.ExamineListener(t.ctx, c.ListenURL))
+		found = append(found, store.ExamineListener(t.ctx, c.ListenURL))
 	}
 	if c.ReplicaURL != "" && c.DatabaseURL != "" {
 		found = append(found, store.ExamineReplica(t.ctx, c.ReplicaURL))

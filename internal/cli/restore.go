@@ -26,6 +26,9 @@ Examples:
 }
 
 func (c *restoreCommand) Run(t *terminal) error {
+	if isOfStore(c.Store, behindLinks(c.File)) { // SQLite takes away a log that it can't read
+		return fmt.Errorf("%s is in the place of a file of the store that is to be filled: name another folder", c.File)
+	}
 	bar := t.bar("Checking", "B", backup.Size(c.File))
 	file, err := backup.Open(t.ctx, c.File, bar)
 	_ = bar.Finish() // only to be looked at

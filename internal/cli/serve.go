@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -29,12 +32,13 @@ type serveCommand struct{ config.Server }
 func (c *serveCommand) Help() string {
 	return `Examples:
   galley serve
-  galley serve --addr 0.0.0.0:80 --data /var/lib/galley
+  galley serve --addr :80 --data /var/lib/galley
   galley serve --database-url postgres://galley:secret@db.internal/galley
   galley serve --config /etc/galley.yaml`
 }
 
 func (c *serveCommand) Run(t *terminal) (err error) {
+	signal.Ignore(syscall.SIGPIPE) // whoever reads the log may go
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -51,11 +55,20 @@ func (c *serveCommand) Run(t *terminal) (err error) {
 	if unknown := config.UnknownVariables(t.parser.Model, os.Environ()); len(unknown) > 0 {
 		log.Warn("variables that are no settings are ignored", "variables", strings.Join(unknown, ", "))
 	}
+	if c.URLPassedOver {
+		log.Warn("the database URL is not used: --data names a folder, and flags win over variables and the file", "data", c.Data)
+	}
 
 	// Whatever can be refused is, before the store is touched: it may be brought
 	// up to date, which is for good, and its key is shown once.
 	var opened closers
-	defer func() { err = errors.Join(err, opened.close()) }()
+	started := false
+	defer func() {
+		if t.ctx.Err() != nil && !started { // whoever is told to stop has nothing to complain about
+			err = nil
+		}
+		err = errors.Join(err, opened.close())
+	}()
 	listener, err := server.Listen(t.ctx, c.Addr)
 	if err != nil {
 		return err
@@ -87,14 +100,22 @@ func (c *serveCommand) Run(t *terminal) (err error) {
 	}
 	first, err := svc.FirstStart(t.ctx, bootstrap)
 	if err != nil {
-		return err
+		return explain(c.Store, err)
 	}
+	if first == nil && bootstrap.Key != "" {
+		checkBootstrapKey(t.ctx, store, bootstrap.Key, log)
+	}
+	started = true
 
 	address := c.scheme() + "://" + listener.Addr().String()
 	if first != nil {
 		c.welcome(t, *first, address)
 	}
 	t.printf("Galley %s listens on %s (reference: %s/docs)\n", Version, address, address)
+	if first != nil && c.BootstrapKey == "" && (t.lost != nil || goesNowhere(t.out)) {
+		log.Error("the App key of the first start could not be shown: 'galley apps create' makes another")
+	}
+	t.lost = nil // the server goes on, and the log says the rest
 	log.Info("listening", "address", address)
 	srv := c.server(encryption, registry, log, c.jobs(svc, registry, log))
 	stopWatching := watch(t.ctx, svc)
@@ -213,6 +234,29 @@ func readBootstrap(c config.Server) (service.Bootstrap, error) {
 	return b, nil
 }
 
+// checkBootstrapKey warns of a key that does not work: only a first start makes
+// it one of the store's.
+func checkBootstrapKey(ctx context.Context, store *sqlstore.Store, key cms.AppKey, log *slog.Logger) {
+	if _, _, err := store.AppByKey(ctx, key.Hash(), now()); cms.CodeOf(err) == cms.CodeNotFound {
+		log.Warn("GALLEY_BOOTSTRAP_KEY does not work: it counts at the first start alone, which was before; 'galley apps create' makes a key")
+	}
+}
+
+// goesNowhere tells whether nobody reads an output. One that is closed is
+// /dev/null to a Go program.
+func goesNowhere(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return true
+	}
+	nowhere, err := os.Stat(os.DevNull)
+	return err == nil && os.SameFile(info, nowhere)
+}
+
 // welcome tells a new user what first start made, and what to do next.
 func (c *serveCommand) welcome(t *terminal, first service.NewApp, address string) {
 	if c.BootstrapKey != "" {
@@ -262,10 +306,42 @@ func oneNode(svc *service.Service, job server.Job) server.Job {
 	return job
 }
 
+// seeHearing tells of a node that stays deaf to what others change: its answers
+// are right, and all come from the store.
+func seeHearing(svc *service.Service, registry *prometheus.Registry, log *slog.Logger) func(context.Context) error {
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "galley_deaf", Help: "1 while this node does not hear what others change, and answers nothing from memory.",
+	}, func() float64 {
+		if svc.Hears() {
+			return 0
+		}
+		return 1
+	}))
+	deaf := 0 // looks in a row
+	return func(context.Context) error {
+		if svc.Hears() {
+			if deaf >= 2 {
+				log.Info("this node hears what others change again")
+			}
+			deaf = 0
+			return nil
+		}
+		if deaf++; deaf == 2 {
+			log.Warn("this node does not hear what others change: nothing is answered from memory; 'galley doctor' tells why")
+		}
+		return nil
+	}
+}
+
+// dueAtATime is how many scheduled publishes a node runs at a time, each of another
+// site: one that has to wait for its site holds up no other.
+const dueAtATime = 2
+
 func (c *serveCommand) jobs(svc *service.Service, registry *prometheus.Registry, log *slog.Logger) []server.Job {
-	return []server.Job{
-		{Name: "publish what is due", Every: time.Second, Run: publishDue(svc, registry, log)},
-		{Name: "save when apps were used", Every: time.Minute, Run: svc.SaveUsage, AtStop: true},
+	due := server.Job{Name: "publish what is due", Every: time.Second, Run: publishDue(svc, registry, log)}
+	return append(slices.Repeat([]server.Job{due}, dueAtATime),
+		server.Job{Name: "see whether others are heard", Every: 5 * time.Second, Run: seeHearing(svc, registry, log)},
+		server.Job{Name: "save when apps were used", Every: time.Minute, Run: svc.SaveUsage, AtStop: true},
 		oneNode(svc, server.Job{Name: "forget kept answers", Every: 10 * time.Minute, Run: svc.ForgetAnswers}),
 		oneNode(svc, server.Job{Name: "purge deleted sites", Every: time.Hour, Run: func(ctx context.Context) error {
 			n, err := svc.PurgeSites(ctx, c.SiteRetention)
@@ -286,7 +362,7 @@ func (c *serveCommand) jobs(svc *service.Service, registry *prometheus.Registry,
 			}
 			return svc.PurgeAudit(ctx, c.Audit)
 		}}),
-	}
+	)
 }
 
 // publishDue runs the scheduled publishes whose time has come, and tells what

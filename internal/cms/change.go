@@ -34,7 +34,7 @@ type Change struct {
 	Pathname         string
 	PreviousPathname *string
 	Fields           []FieldChange
-	Own              FieldSet
+	Own              FieldSet // for the plan alone, which changes with an override that equals what it overrides
 }
 
 // FieldChange is a stored value that differs. Nil is null, or no value.

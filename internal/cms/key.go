@@ -47,7 +47,7 @@ func ParseAppKey(s string) (AppKey, bool) {
 // ParseSiteKey reads a site's public key, in the form in which it was given
 // out and no other.
 func ParseSiteKey(s string) (ID, bool) {
-	id, ok := parseExactID(s)
+	id, ok := ParseID(s)
 	return id, ok && id.String() == s // the nil UUID is read as another
 }
 

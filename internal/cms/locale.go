@@ -34,17 +34,20 @@ var (
 	errLocale = errors.New("must be a language code, optionally with a region, such as en or en-US")
 )
 
-// LocaleCodeForm tells whether s has the form of a locale code, existing or
-// not.
-func LocaleCodeForm(s string) bool { return localeForm.MatchString(s) }
+// LocaleRefForm tells whether s has the form of a locale's id or code, existing
+// or not.
+func LocaleRefForm(s string) bool {
+	_, ok := ParseID(s)
+	return ok || localeForm.MatchString(s)
+}
 
 // ParseLocaleCode reads a locale code in any letter case and returns its
-// canonical form.
+// canonical form, which for a code that was replaced is the one that replaced it.
 func ParseLocaleCode(s string) (string, error) {
-	if !LocaleCodeForm(s) {
+	if !localeForm.MatchString(s) {
 		return "", errLocale
 	}
-	tag, err := language.Raw.Parse(s)
+	tag, err := language.DeprecatedBase.Parse(s)
 	if err != nil {
 		return "", errLocale
 	}

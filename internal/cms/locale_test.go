@@ -13,6 +13,7 @@ func TestParseLocaleCode(t *testing.T) {
 	for in, want := range map[string]string{
 		"en": "en", "EN": "en", "en-US": "en-US", "EN-us": "en-US", "eN-uS": "en-US", "pt-br": "pt-BR", "zh-TW": "zh-TW",
 		"fil": "fil", "FIL-ph": "fil-PH", "eng": "en", "yue-HK": "yue-HK", "de-AT": "de-AT",
+		"he": "he", "heb": "he", "iw": "he", "IW-il": "he-IL", "in": "id", "ji": "yi", "jw": "jv", "mo": "ro-MD", "mo-RO": "ro-RO",
 
 		"": "", " ": "", " en": "", "en ": "", "en_US": "", "e": "", "english": "", "en-": "", "-US": "", "en--US": "",
 		"en-USA": "", "en-840": "", "en-001": "", "en-419": "", "zh-Hant": "", "zh-Hant-TW": "", "de-CH-1996": "",
@@ -100,7 +101,11 @@ func TestLocalesFind(t *testing.T) {
 	en := cms.Locale{ID: cms.NewID(), Code: "en-US"}
 	first := cms.Locale{ID: cms.NewID(), Code: "fr", DeletedAt: &early}
 	last := cms.Locale{ID: cms.NewID(), Code: "fr", DeletedAt: &late}
-	locales := cms.Locales{en, last, first}
+	he := cms.Locale{ID: cms.NewID(), Code: "he"}
+	locales := cms.Locales{en, last, first, he}
+	if l, ok := locales.Find("iw"); !ok || l.ID != he.ID {
+		t.Error("he is not found by the code that it replaced")
+	}
 	for _, name := range []string{"en-US", "EN-us", en.ID.String(), strings.ToUpper(en.ID.String())} {
 		if l, ok := locales.Find(name); !ok || l.ID != en.ID {
 			t.Errorf("%s is not found", name)

@@ -18,11 +18,12 @@ const (
 	Live  Version = 1
 )
 
-// AfterPublish is the version that the site's publish of this number left.
-func AfterPublish(seq int64) Version { return Version(-seq) }
+// AfterPublish is the version that the site's publish of this number left; before
+// the first, which has the number 1, nothing was live.
+func AfterPublish(seq int64) Version { return Version(-seq - 1) }
 
 // Past tells whether the version is one that was live, and after which publish.
-func (v Version) Past() (seq int64, ok bool) { return -int64(v), v < 0 }
+func (v Version) Past() (seq int64, ok bool) { return -int64(v) - 1, v < 0 }
 
 // Frequency tells search engines how often a page changes.
 type Frequency string

@@ -66,22 +66,25 @@ func (b *PageBatch) Clean(p *Problems) {
 // clean notes what is wrong with an operation. known tells of fields that are
 // known to be wrong already.
 func (o *PageOperation) clean(p *Problems, known func(string) bool) {
-	if !o.Op.Set {
-		if !known("op") {
-			p.Add("op", "is required")
-		}
-		return
-	}
-	if !slices.Contains(BatchOps, o.Op.Value) {
-		check(p, "op", o.Op, oneOf(BatchOps))
-		return
-	}
 	check(p, "locale", o.Locale, func(s string) error {
-		if _, ok := ParseID(s); !ok && !LocaleCodeForm(s) {
+		if !LocaleRefForm(s) {
 			return errors.New("must be a locale code or id")
 		}
 		return nil
 	})
+	switch {
+	case slices.Contains(BatchOps, o.Op.Value):
+		o.suitOp(p, known)
+	case o.Op.Set:
+		check(p, "op", o.Op, oneOf(BatchOps))
+	case !known("op"):
+		p.Add("op", "is required")
+	}
+	o.PagePatch.clean(p)
+}
+
+// suitOp notes what does not go with what is to be done.
+func (o *PageOperation) suitOp(p *Problems, known func(string) bool) {
 	switch o.Op.Value {
 	case OpCreate:
 		refuse(p, "pageId", o.PageID)
@@ -102,7 +105,6 @@ func (o *PageOperation) clean(p *Problems, known func(string) bool) {
 	if !o.Locale.Set {
 		o.Suit(p, false)
 	}
-	o.PagePatch.clean(p)
 }
 
 func refuse[T any](p *Problems, field string, o Opt[T]) {

@@ -102,7 +102,7 @@ func (r *PublishRequest) Clean(p *Problems, now time.Time) {
 			return errors.New("must name at most 1,000 locales")
 		}
 		for _, c := range codes {
-			if _, ok := ParseID(c); !ok && !LocaleCodeForm(c) {
+			if !LocaleRefForm(c) {
 				return errors.New("must be locale codes or ids")
 			}
 		}

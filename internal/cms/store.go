@@ -96,13 +96,15 @@ type Reader interface {
 	// SitesOf returns the workspaces of those of the sites that exist and are
 	// not deleted.
 	SitesOf(ctx context.Context, ids []ID) (map[ID]ID, error)
-	// SiteOf finds the site that a locale, page or route belongs to.
+	// SiteOf finds the site that a locale, page, route or publish belongs to.
 	SiteOf(ctx context.Context, kind Kind, id ID) (ID, error)
 
 	// Locales are all locales of a site, deleted ones included, by id.
 	Locales(ctx context.Context, siteID ID) (Locales, error)
 
 	Page(ctx context.Context, siteID ID, version Version, id ID) (Page, error)
+	// KnownPages are those among ids that are pages of a site, or ever were.
+	KnownPages(ctx context.Context, siteID ID, ids []ID) ([]ID, error)
 	// LastLive is a page as it last was live, for one that is not live now.
 	LastLive(ctx context.Context, siteID, id ID) (Page, error)
 	// PagesByID are those of the pages that the version has, by id.
@@ -197,7 +199,7 @@ type Tx interface {
 	TouchApp(ctx context.Context, workspaceID, id ID, at time.Time) error
 
 	// LockShape is Shape, with the site locked; LockShapeOf is the same for the
-	// site that a locale, page or route belongs to. Sites of other workspaces
+	// site that a locale, page, route or publish belongs to. Sites of other workspaces
 	// are not found: strangers must not wait for them.
 	LockShape(ctx context.Context, workspaceID, siteID ID, lock Lock) (int64, error)
 	LockShapeOf(ctx context.Context, workspaceID ID, kind Kind, id ID, lock Lock) (siteID ID, shape int64, err error)
@@ -239,9 +241,9 @@ type Tx interface {
 	UpdatePublish(ctx context.Context, p Publish) error
 	// LockPublish is Publish, locked.
 	LockPublish(ctx context.Context, siteID, id ID) (Publish, error)
-	// TakeDuePublish locks a scheduled publish whose time has come, of another
-	// site than these, and that no other transaction has locked; NotFound if
-	// there is none.
+	// TakeDuePublish locks a scheduled publish whose time has come, the first of
+	// its site, of another site than these, and that no other transaction has
+	// locked; NotFound if there is none.
 	TakeDuePublish(ctx context.Context, now time.Time, notOf []ID) (Publish, error)
 	// ReplaceLive puts the live rows of pages aside as what was live until
 	// the publish of this number, and puts others in their place. All have gone

@@ -3,8 +3,10 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -20,6 +22,32 @@ import (
 type Store struct {
 	Data        string `help:"Folder of the embedded SQLite database (default ${default})." default:"./galley-data" env:"GALLEY_DATA" placeholder:"DIR"`
 	DatabaseURL string `help:"PostgreSQL database to use instead." env:"GALLEY_DATABASE_URL" placeholder:"postgres://USER:PASSWORD@HOST/NAME"`
+
+	// URLPassedOver says that a database was named, too, but not by a flag.
+	URLPassedOver bool `kong:"-"`
+}
+
+// AfterApply lets a folder that a flag names win over a database that a variable
+// or the file does: what is typed is meant. Otherwise the database wins.
+func (s *Store) AfterApply(ctx *kong.Context) error {
+	if s.DatabaseURL != "" && typed(ctx, "data") && !typed(ctx, "database-url") {
+		s.DatabaseURL, s.URLPassedOver = "", true
+	}
+	return nil
+}
+
+// typed tells whether a setting is given as a flag.
+func typed(ctx *kong.Context, name string) bool {
+	return slices.ContainsFunc(ctx.Path, func(step *kong.Path) bool {
+		return step.Flag != nil && step.Flag.Name == name && !step.Resolved
+	})
+}
+
+func hasVariable(flag *kong.Flag) bool {
+	return slices.ContainsFunc(flag.Envs, func(name string) bool {
+		_, ok := os.LookupEnv(name)
+		return ok
+	})
 }
 
 // Server says how the service runs.
@@ -61,11 +89,18 @@ func LoadFile(name string) (*File, error) {
 		return nil, fmt.Errorf("can't read the configuration file: %w", err)
 	}
 	f := &File{name: name}
-	if err := yaml.Unmarshal(text, &f.values); err != nil {
+	documents := yaml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, byteOrderMark)))
+	if err := documents.Decode(&f.values); err != nil && !errors.Is(err, io.EOF) { // an empty one sets nothing
 		return nil, fmt.Errorf("the configuration file %s is not YAML: %s", name, yaml.FormatError(err, false, false))
+	}
+	if err := documents.Decode(new(any)); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("the configuration file %s has more than one YAML document: what is after the line --- would be ignored", name)
 	}
 	return f, nil
 }
+
+// byteOrderMark is what some editors begin a file with.
+var byteOrderMark = []byte("\ufeff")
 
 // Validate refuses settings that no command has: a typo must not pass
 // silently.
@@ -96,10 +131,8 @@ func (f *File) Validate(app *kong.Application) error {
 
 // Resolve gives a flag its value from the file, unless its variable is set.
 func (f *File) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-	for _, name := range flag.Envs {
-		if _, ok := os.LookupEnv(name); ok {
-			return nil, nil //nolint:nilnil // kong's way to say that there is no value here
-		}
+	if hasVariable(flag) {
+		return nil, nil //nolint:nilnil // kong's way to say that there is no value here
 	}
 	value, ok := f.values[flag.Name]
 	if !ok {

@@ -79,6 +79,49 @@ log-level: warn
 	}
 }
 
+// Some editors begin a file with a mark, and some people with a line of dashes.
+func TestFileMayBeginAndEndAsYAMLDoes(t *testing.T) {
+	for _, text := range []string{"\ufeffaddr: file:1\n", "---\naddr: file:1\n", "\ufeff---\naddr: file:1\n...\n", "# first\n---\naddr: file:1\n"} {
+		if got, err := parse(t, text); err != nil || got.Addr != "file:1" {
+			t.Errorf("%q: addr %q, %v", text, got.Addr, err)
+		}
+	}
+}
+
+// A folder that is typed is meant; otherwise a database is.
+func TestDataFolderAndDatabase(t *testing.T) {
+	const url = "postgres://galley@db/galley"
+	for _, c := range []struct {
+		name, file string
+		variables  map[string]string
+		args       []string
+		sqlite     bool
+	}{
+		{"flag over variable", "", map[string]string{"GALLEY_DATABASE_URL": url}, []string{"--data", "d"}, true},
+		{"flag over file", "database-url: " + url, nil, []string{"--data", "d"}, true},
+		{"variable beside file", "database-url: " + url, map[string]string{"GALLEY_DATA": "d"}, nil, false}, // as a unit of systemd has it
+		{"default", "database-url: " + url, nil, nil, false},
+		{"both flags", "", nil, []string{"--data", "d", "--database-url", url}, false},
+		{"both variables", "", map[string]string{"GALLEY_DATABASE_URL": url, "GALLEY_DATA": "d"}, nil, false},
+		{"both in the file", "data: d\ndatabase-url: " + url, nil, nil, false},
+		{"database by flag", "data: d", map[string]string{"GALLEY_DATA": "d"}, []string{"--database-url", url}, false},
+		{"database by variable", "data: d", map[string]string{"GALLEY_DATABASE_URL": url}, nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for name, value := range c.variables {
+				t.Setenv(name, value)
+			}
+			got, err := parse(t, c.file, c.args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := map[bool]string{true: "", false: url}[c.sqlite]; got.DatabaseURL != want || c.sqlite && got.Data != "d" || got.URLPassedOver != c.sqlite {
+				t.Errorf("got %+v", got.Store)
+			}
+		})
+	}
+}
+
 func TestDefaultsFillWhatTheFileLeavesOut(t *testing.T) {
 	for name, text := range map[string]string{"empty": "", "only a comment": "# nothing\n"} {
 		got, err := parse(t, text)
@@ -119,6 +162,8 @@ func TestBadFilesAreRefused(t *testing.T) {
 		"nothing for a value":  {"addr:\n", "addr"},
 		"bad rate":             {"app-rate: 600\n", "app-rate"},
 		"bad duration":         {"site-retention: soon\n", "site-retention"},
+		"a second document":    {"addr: a:1\n---\naddr: b:2\n", "document"},
+		"after the end":        {"addr: a:1\n...\naddr: b:2\n", "document"},
 		"level that is no one": {"log-level: loud\n", "log-level"},
 	}
 	for name, test := range tests {

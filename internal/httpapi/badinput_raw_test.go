@@ -101,11 +101,11 @@ func TestABodyThatIsCutIsNotWritten(t *testing.T) {
 		// The same handler behind a deadline that a test can wait for.
 		options.Registry = prometheus.NewRegistry()
 		server := httptest.NewUnstartedServer(httpapi.New(options))
-		server.Config.ReadTimeout = 200 * time.Millisecond
+		server.Config.ReadTimeout = time.Second
 		server.Start()
 		t.Cleanup(server.Close)
-		s.url = server.URL
 		w := newHostileWorld(t, s)
+		w.rawURL = server.URL
 		w.everything = w.look(t)
 		for _, c := range hostileCuts {
 			t.Run(c.name, func(t *testing.T) { w.check(t, c) })

@@ -70,6 +70,7 @@ type hostileWorld struct {
 	*system
 	values     map[string]string
 	everything string // what there is, as the lists tell it
+	rawURL     string // where requests go that are sent as they are
 }
 
 // patience is how long an answer may take on a busy machine: what would take
@@ -196,7 +197,7 @@ func (w *hostileWorld) sendHostile(t *testing.T, c hostile) reply {
 // the connection or says nothing more for a while.
 func (w *hostileWorld) sendRaw(t *testing.T, raw string) []reply {
 	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(w.rawURL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +262,7 @@ func (w *hostileWorld) plainGet(t *testing.T, key, target string) []byte {
 
 func newHostileWorld(t *testing.T, s *system) *hostileWorld {
 	t.Helper()
-	w := &hostileWorld{system: s, values: map[string]string{
+	w := &hostileWorld{system: s, rawURL: s.url, values: map[string]string{
 		"{key}": s.key, "{nil}": cms.NoID.String(), "{unknown}": cms.NewID().String(), "{host}": strings.TrimPrefix(s.url, "http://"),
 	}}
 	w.values["{site}"], w.values["{siteKey}"] = s.newSite(t)

@@ -48,6 +48,8 @@ var hostileBatches = []hostile{
 	batch("very many that are not objects", `[`+strings.Repeat("0,", 100_000)+`0]`, 400, "operations"),
 	batch("no objects", `[null,1,[],"x"]`, 400, "operations[0]", "operations[1]", "operations[2]", "operations[3]"),
 	batch("no operation", `[{}]`, 400, "operations[0].op"), batch("unknown operation", `[{"op":"CREATE","pathname":"/new"}]`, 400, "operations[0].op"),
+	batch("unknown operation with what is wrong in any", `[{"op":"CREATE","pathname":"/../x","sitemapPriority":7},{"locale":"?"}]`, 400,
+		"operations[0].op", "operations[0].pathname", "operations[0].sitemapPriority", "operations[1].locale", "operations[1].op"),
 	batch("the good with the bad", `[`+createNew+`,{"op":"create","pathname":"/../x"},{"op":"delete"}]`, 400, "operations[1].pathname", "operations[2].pageId"),
 	batch("unknown fields", `[{"op":"create","pathname":"/new","colour":1,"siteId":"{other}"}]`, 400, "operations[0].colour", "operations[0].siteId"),
 	batch("doubled key", `[{"op":"create","pathname":"/new","pathname":"/new2"}]`, 400, "operations[0].pathname"),

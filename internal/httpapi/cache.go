@@ -14,9 +14,8 @@ import (
 
 // cache keeps answers to reads, encoded and with their entity tags, for as
 // long as they are right: until anything changes that they follow from, or
-// about the credential that asked. It is asked after authentication
-// and limits, so that a kept answer is one that this credential was given for
-// this very address.
+// about the credential that asked. An answer is kept for a credential and an
+// address, and counts against the credential's limit each time that it is given.
 type cache struct {
 	svc     *service.Service
 	answers *otter.Cache[cacheKey, *keptAnswer] // nil: off

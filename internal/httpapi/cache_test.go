@@ -423,6 +423,7 @@ func TestMemoryDuringACommit(t *testing.T) {
 	site, siteKey := s.newSite(t)
 	page, other := "/v6/pages/"+s.newPage(t, site, "/a"), "/v6/pages/"+s.newPage(t, site, "/b")
 	s.must(t, 201, "POST", "/v2/sites/"+site+"/publish", "")
+	s.warm(t, page) // the service listens by now
 	type read struct{ key, target string }
 	for _, change := range []struct {
 		target, field string

@@ -38,4 +38,5 @@ func Sender(registry *prometheus.Registry) func(w http.ResponseWriter, part []by
 const (
 	MaxBacklog  = maxBacklog
 	WaitersEach = waitersEach
+	MaxWait     = maxWait
 )

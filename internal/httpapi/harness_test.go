@@ -224,6 +224,7 @@ func checkAnswer(t *testing.T, req *http.Request, resp *http.Response, body []by
 	if resp.StatusCode >= 400 && req.Method != http.MethodHead {
 		checkError(t, req, resp.StatusCode, body)
 	}
+	checkTagged(t, req, resp)
 	template := documentedPath(req)
 	// Preflights are for browsers, not for readers of the document.
 	if template == "" || resp.StatusCode == http.StatusMethodNotAllowed || req.Method == http.MethodOptions {
@@ -246,6 +247,18 @@ func checkAnswer(t *testing.T, req *http.Request, resp *http.Response, body []by
 		for _, e := range errs {
 			t.Errorf("%s %s answers %d, which the document does not allow: %s (%s)\n%s", req.Method, req.URL, resp.StatusCode, e.Message, e.Reason, body)
 		}
+	}
+}
+
+// checkTagged holds entity tags against the document, which tells where there are
+// some.
+func checkTagged(t *testing.T, req *http.Request, resp *http.Response) {
+	t.Helper()
+	// What has an entity tag is a resource or a list; App keys are neither.
+	keyShown := strings.HasPrefix(req.URL.Path, "/v2/apps") && req.Method == http.MethodPost
+	resource := resp.StatusCode/100 == 2 && resp.StatusCode != http.StatusNoContent && documentedPath(req) != "" && req.Method != http.MethodOptions
+	if has := resp.Header.Get("ETag") != ""; has != (resource && !keyShown) && resp.StatusCode != http.StatusNotModified {
+		t.Errorf("%s %s answers %d, with an entity tag: %v", req.Method, req.URL, resp.StatusCode, has)
 	}
 }
 

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"galley/internal/cms"
+	"galley/internal/service"
 )
 
 var publishedAtField = regexp.MustCompile(`"publishedAt":("[^"]*"|null),`)
@@ -241,5 +244,38 @@ func TestRestoreOfWhatCanNotBe(t *testing.T) {
 		for _, id := range []string{p.page, "abc"} {
 			checkEqual(t, id, "Publish not found", p.must(t, 404, "POST", "/v2/publishes/"+id+"/restore", "").str(t, "message"))
 		}
+	})
+}
+
+// A page that was ever live exists for whoever asks for its history, and others
+// are told that it is not theirs.
+func TestHistoryOfAPageThatIsGoneIsForbiddenToOthers(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		site, _ := s.newSite(t)
+		elsewhere, _ := s.newSite(t)
+		page, never := s.newPage(t, site, "/gone"), s.newPage(t, site, "/never")
+		first := s.must(t, 201, "POST", "/v2/sites/"+site+"/publish", `{"pageIds":["`+page+`"]}`).str(t, "id")
+		restricted := s.must(t, 201, "POST", "/v2/apps", `{"name":"Elsewhere","siteIds":["`+elsewhere+`"]}`).str(t, "key")
+		stranger, err := s.svc.CreateOperatorApp(t.Context(), service.OperatorApp{Name: "Stranger", Scopes: cms.Scopes, NewWorkspace: "Strangers"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(when string, status int, target string) {
+			t.Helper()
+			for who, want := range map[string]int{s.key: status, restricted: 403, string(stranger.Key): 403} {
+				if status == 404 && want == 403 && strings.Contains(target, never) {
+					want = 404 // it never was more than a draft
+				}
+				checkEqual(t, when+", "+target, want, s.send(t, who, "GET", target, "").status)
+			}
+		}
+		s.must(t, 204, "DELETE", "/v6/pages/"+page, "")
+		s.must(t, 204, "DELETE", "/v6/pages/"+never, "")
+		check("deleted", 200, "/v6/pages/"+page+"/publishes")
+		check("deleted", 404, "/v6/pages/"+never+"/publishes")
+		s.must(t, 201, "POST", "/v2/sites/"+site+"/publish", `{"confirm":true}`)
+		check("not live", 200, "/v6/pages/"+page+"/publishes")
+		check("not live", 200, "/v6/pages/"+page+"?versionRef=publish:"+first)
+		check("not live", 404, "/v6/pages/"+never+"?versionRef=publish:"+first)
 	})
 }

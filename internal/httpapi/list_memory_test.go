@@ -120,6 +120,27 @@ func TestListMemoryAsksWhoReads(t *testing.T) {
 	})
 }
 
+// Which locale is the default changes nothing about a list in a named one, nor
+// where a walk through it stands.
+func TestWalksGoOnWhenAnotherLocaleBecomesTheDefault(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		site, _ := s.newSite(t)
+		s.must(t, 201, "POST", "/v2/locales", `{"siteId":"`+site+`","locale":"fr"}`)
+		ids := map[string]string{}
+		for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+			ids[name] = s.must(t, 201, "POST", "/v6/pages", `{"siteId":"`+site+`","pathname":"/`+name+`","title":"`+name+`"}`).str(t, "id")
+		}
+		for _, next := range []string{"fr", "en-US"} { // from the default locale's rows, and back to them
+			list := "/v6/pages?siteId=" + site + "&sortBy=title&limit=2&locale=en-US"
+			checkEqual(t, "begun", []any{"a", "b"}, s.must(t, 200, "GET", list, "").column(t, "title"))
+			s.must(t, 200, "PATCH", "/v6/pages/"+ids["b"]+"?locale=en-US", `{"title":"e5"}`)
+			s.must(t, 200, "PATCH", "/v2/sites/"+site, `{"defaultLocale":"`+next+`"}`)
+			checkEqual(t, "gone on", []any{"c", "d"}, s.must(t, 200, "GET", list+"&startingAfter="+ids["b"], "").column(t, "title"))
+			s.must(t, 200, "PATCH", "/v6/pages/"+ids["b"]+"?locale=en-US", `{"title":"b"}`)
+		}
+	})
+}
+
 // Where walks stand is remembered by the thousand. What is remembered of a
 // request must not keep all of it.
 func TestWalksKeepNothingOfLongRequests(t *testing.T) {

@@ -147,7 +147,7 @@ func (g generator) responses(e *endpoint) schema {
 	success := schema{"description": http.StatusText(e.status), "headers": headers}
 	if e.answer != nil {
 		success["content"] = schema{"application/json": schema{"schema": g.of(e.answer)}}
-		if e.answer != typ[AppWithKey]() {
+		if e.tagged() {
 			headers["ETag"] = ref("headers", "ETag")
 		}
 	}

@@ -1,14 +1,21 @@
 package httpapi_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"galley/internal/cms"
 	"galley/internal/httpapi"
+	"galley/internal/pgtest"
 	"galley/internal/service"
+	"galley/internal/sqlstore"
 )
 
 // inAnHour schedules a publish and returns its id.
@@ -84,6 +91,26 @@ func TestScheduledPublishRunsOnceWhenItsTimeHasCome(t *testing.T) {
 		p.must(t, 201, "POST", "/v2/publishes/"+idle+"/restore", "")
 		p.must(t, 200, "POST", "/v2/publishes/"+idle+"/restore", "")
 		checkEqual(t, "restored", "When it ran", p.must(t, 200, "GET", "/v6/pages/"+p.page+"?versionRef=ref:live", "").str(t, "title"))
+	})
+}
+
+// One that ran before anything was live left a version without pages, which can be
+// read and restored as any other.
+func TestScheduledPublishOfNothingYet(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		site, _ := s.newSite(t)
+		none := s.inAnHour(t, site, "")
+		checkEqual(t, "ran", []string{none}, s.runDue(t, 2*time.Hour))
+		checkEqual(t, "it", []any{"published", 0.0, nil}, s.publishFields(t, none, "status", "changeCount", "previousId"))
+		page := s.must(t, 201, "POST", "/v6/pages", `{"siteId":"`+site+`","pathname":"/a"}`).str(t, "id")
+		s.publish(t, site, "{}")
+		s.must(t, 404, "GET", "/v6/pages/"+page+"?versionRef=publish:"+none, "")
+		s.must(t, 404, "GET", "/v6/pages/a?siteId="+site+"&versionRef=publish:"+none, "")
+		checkEqual(t, "then", []any{}, s.must(t, 200, "GET", "/v6/pages?siteId="+site+"&versionRef=publish:"+none, "").column(t, "id"))
+		checkEqual(t, "its changes", []string{}, s.published(t, none))
+		s.must(t, 201, "POST", "/v2/publishes/"+none+"/restore", "")
+		checkEqual(t, "live", []any{}, s.must(t, 200, "GET", "/v6/pages?siteId="+site+"&versionRef=ref:live", "").column(t, "id"))
+		s.must(t, 200, "POST", "/v2/publishes/"+none+"/restore", "")
 	})
 }
 
@@ -250,4 +277,64 @@ func TestDiscardWhosePathnameIsTaken(t *testing.T) {
 		p.remove(t, taker)
 		p.must(t, 200, "POST", "/v6/pages/"+p.page+"/discard", "")
 	})
+}
+
+// On PostgreSQL, a site that somebody else writes to for long holds up its own
+// scheduled publishes, and none of another site.
+func TestADuePublishThatWaitsForItsSiteHoldsUpNoOther(t *testing.T) {
+	url := pgtest.URL(t)
+	store, err := sqlstore.OpenPostgres(url, nil)
+	s := newSystem(t, store, err)
+	busy, _ := s.newSite(t)
+	free, _ := s.newSite(t)
+	s.newPage(t, busy, "/a")
+	s.newPage(t, free, "/a")
+	first, second := s.inAnHour(t, busy, ""), s.inAnHour(t, free, "")
+
+	held, end := make(chan struct{}, 2), make(chan struct{})
+	release := sync.OnceFunc(func() { close(end) })
+	defer release()
+	var all sync.WaitGroup
+	for range 2 { // one has the site, and one waits for it in the database
+		all.Go(func() {
+			err := store.InTx(t.Context(), func(tx cms.Tx) error {
+				_, err := tx.LockSite(t.Context(), uuid.MustParse(busy), cms.LockExclusive)
+				if err == nil {
+					held <- struct{}{}
+					<-end
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	<-held
+	database, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = database.Close(context.Background()) }()
+	eventually(t, "one waits for the site", func() (waits bool) {
+		err := database.QueryRow(t.Context(), `select count(*) > 0 from pg_stat_activity
+			where datname = current_database() and wait_event_type = 'Lock'`).Scan(&waits)
+		return waits && err == nil
+	})
+	svc := service.New(store, func() time.Time { return time.Now().Add(2 * time.Hour) }, httpapi.Depict)
+	for range 2 { // as a node's jobs do
+		all.Go(func() {
+			if p, err := svc.RunDuePublish(t.Context()); p == nil || err != nil {
+				t.Errorf("ran %v, %v", p, err)
+			}
+		})
+	}
+	eventually(t, "the other site's publish has run", func() bool { return s.publishFields(t, second, "status")[0] == "published" })
+	checkEqual(t, "the busy site's", "scheduled", s.publishFields(t, first, "status")[0])
+	if p, err := svc.RunDuePublish(t.Context()); p != nil || err != nil {
+		t.Errorf("one that waits is taken again: %v, %v", p, err)
+	}
+	release()
+	all.Wait()
+	checkEqual(t, "in the end", "published", s.publishFields(t, first, "status")[0])
 }

@@ -97,7 +97,7 @@ var (
 		name: "locale", doc: "A locale of the site, by code or id: every field is answered as it stands there.",
 		schema: schema{"type": "string", "example": "fr"},
 		parse: func(q *query, v string) string {
-			if _, ok := cms.ParseID(v); !ok && !cms.LocaleCodeForm(v) {
+			if !cms.LocaleRefForm(v) {
 				return "must be a locale code or id"
 			}
 			q.locale = strings.Clone(v) // it may be kept longer than the request

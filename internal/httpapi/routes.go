@@ -30,6 +30,10 @@ func (e *endpoint) bodyOptional() bool {
 	return e.body == nil || len(requiredFields(e.body)) == 0
 }
 
+// tagged tells whether answers have an entity tag: what shows an App key can't be
+// read again.
+func (e *endpoint) tagged() bool { return e.answer != typ[AppWithKey]() }
+
 // calmly handles what may take long, so that others hardly notice.
 func calmly(handle func(*request) (answer, error)) func(*request) (answer, error) {
 	return func(r *request) (ans answer, err error) {

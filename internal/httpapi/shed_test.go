@@ -242,18 +242,23 @@ func TestShortQueueIsServed(t *testing.T) {
 	const most = 4
 	s, registry := onSQLite(t, func(o *httpapi.Options) { o.MaxInFlight = most })
 	var clients sync.WaitGroup
-	for range most + 1 { // one waits at a time; more might do so while workers change
+	var late atomic.Int64 // a machine that stops makes no short queue
+	for range most + 1 {  // one waits at a time; more might do so while workers change
 		clients.Go(func() {
 			for range 20 {
-				if status, _, body, err := s.status(s.key, "GET", "/v2/sites", ""); status != 200 {
+				begin := time.Now()
+				status, _, body, err := s.status(s.key, "GET", "/v2/sites", "")
+				if status == 503 && time.Since(begin) >= httpapi.MaxWait {
+					late.Add(1)
+				} else if status != 200 {
 					t.Errorf("%d %s %v", status, body, err)
 				}
 			}
 		})
 	}
 	clients.Wait()
-	if n := metric(t, registry, "galley_shed_total", "in_flight"); n != 0 {
-		t.Errorf("%d were turned away", n)
+	if n := metric(t, registry, "galley_shed_total", "in_flight"); n != int(late.Load()) {
+		t.Errorf("%d were turned away, %d of them late", n, late.Load())
 	}
 }
 
@@ -302,9 +307,7 @@ func TestSlowBodyTakesNoPlace(t *testing.T) {
 			t.Fatalf("%d %s %v", status, text, err)
 		}
 	}
-	if n := metric(t, registry, "galley_in_flight", ""); n != 0 {
-		t.Errorf("%d in flight while a body is waited for", n)
-	}
+	eventually(t, "nothing is in flight while a body is waited for", func() bool { return metric(t, registry, "galley_in_flight", "") == 0 })
 	if _, err := io.WriteString(slow, body); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"net/http"
+
 	"galley/internal/cms"
 )
 
@@ -162,5 +164,5 @@ func (a *API) rotateSiteKey(r *request) (answer, error) {
 		return answer{}, err
 	}
 	s, err := a.svc.RotateSiteKey(r.Context(), r.who, id, input(r, KeyRotate.domain))
-	return ok(newSite(s)), err
+	return answer{status: http.StatusOK, body: newSite(s), secret: true}, err
 }

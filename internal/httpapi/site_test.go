@@ -248,7 +248,9 @@ func TestSiteKeyRotation(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *system) {
 		siteID, first := s.newSite(t)
 		address := "/v2/sites/" + siteID
-		second := s.must(t, 200, "POST", address+"/rotate-key", "").str(t, "publicApiKey")
+		rotated := s.must(t, 200, "POST", address+"/rotate-key", "")
+		checkEqual(t, "nobody stores it", "no-store", rotated.header.Get("Cache-Control"))
+		second := rotated.str(t, "publicApiKey")
 		s.mustAs(t, first, 401, "GET", address, "")
 		s.mustAs(t, second, 200, "GET", address, "")
 

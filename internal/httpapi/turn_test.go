@@ -48,3 +48,24 @@ func TestOneNodeTakesEachTurn(t *testing.T) {
 		}
 	})
 }
+
+// A clock that was ahead for a while leaves a turn in the future.
+func TestATurnOfAWrongClockKeepsNobodyFromTheNext(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		now := time.Unix(1_800_000_000, 0)
+		node := service.New(s.store, func() time.Time { return now }, httpapi.Depict)
+		take := func(when string, want bool) {
+			t.Helper()
+			if mine, err := node.TakeTurn(t.Context(), "a job", 30*time.Second); mine != want || err != nil {
+				t.Errorf("%s: taken %v, %v", when, mine, err)
+			}
+		}
+		now = now.AddDate(0, 1, 0)
+		take("ahead", true)
+		now = now.AddDate(0, -1, 0)
+		take("set right", true)
+		take("again", false)
+		now = now.Add(-20 * time.Second)
+		take("a little behind", false)
+	})
+}

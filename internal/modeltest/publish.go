@@ -60,9 +60,9 @@ func (s *Site) goLive(p *Publish, next Version, guard Guard, now time.Time) cms.
 	dark := s.dark(next)
 	switch {
 	case len(changes) == 0:
-		p.Status = cms.StatusPublished
+		p.Status, p.Before, p.Live = cms.StatusPublished, s.Live.clone(), s.Live.clone()
 		if last := s.lastLive(); last != nil {
-			p.Previous, p.Before, p.Live = last.ID, s.Live.clone(), s.Live.clone()
+			p.Previous = last.ID
 		}
 		return done
 	case !p.Confirm && dark >= guard.Pages && float64(dark) > guard.Share*float64(len(s.Live)):

@@ -45,7 +45,7 @@ func Bouncer(t testing.TB) (through func(database string) string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := freeAddress(t)
+	addr := FreeAddress(t)
 	_, port, _ := strings.Cut(addr, ":")
 	file := filepath.Join(dir, "pgbouncer.ini")
 	if err := os.WriteFile(file, fmt.Appendf(nil, bouncerSettings, shared.dir, port), 0o644); err != nil {
@@ -88,15 +88,4 @@ func Bouncer(t testing.TB) (through func(database string) string) {
 	}
 	t.Fatal("PgBouncer was started and does not answer")
 	return nil
-}
-
-// freeAddress is one that nobody listened on a moment ago.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }

@@ -24,6 +24,7 @@ type Redis struct {
 	client  *redis.Client
 	limiter *redis_rate.Limiter
 	alone   *Memory
+	timeout time.Duration // of an answer
 	changed func(away error)
 
 	restUntil atomic.Int64 // since the program began; 0: Redis answers
@@ -32,11 +33,15 @@ type Redis struct {
 // NewRedis makes a limiter on the Redis at a URL. changed is told once when
 // Redis goes away, with the reason, and once when it is back, with nil.
 func NewRedis(url string, changed func(away error)) (*Redis, error) {
-	client, err := newClient(url, redisTimeout)
+	return newRedis(url, redisTimeout, changed)
+}
+
+func newRedis(url string, timeout time.Duration, changed func(away error)) (*Redis, error) {
+	client, err := newClient(url, timeout)
 	if err != nil {
 		return nil, err
 	}
-	return &Redis{client: client, limiter: redis_rate.NewLimiter(client), alone: NewMemory(), changed: changed}, nil
+	return &Redis{client: client, limiter: redis_rate.NewLimiter(client), alone: NewMemory(), timeout: timeout, changed: changed}, nil
 }
 
 func newClient(url string, timeout time.Duration) (*redis.Client, error) {
@@ -76,7 +81,7 @@ func (r *Redis) Take(ctx context.Context, bucket string, rate Rate) Result {
 		return r.alone.Take(bucket, rate, now)
 	}
 	// A caller that gives up must not look like a Redis that is away.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*redisTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*r.timeout)
 	defer cancel()
 	// The rate is in the name for the reason that it is in Memory's.
 	got, err := r.limiter.Allow(ctx, "galley:"+bucket+":"+rate.String(), redis_rate.Limit{Rate: rate.Requests, Burst: rate.Requests, Period: rate.Period})

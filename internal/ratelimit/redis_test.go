@@ -1,7 +1,6 @@
 package ratelimit_test
 
 import (
-	"fmt"
 	"net"
 	"os/exec"
 	"sync"
@@ -10,17 +9,19 @@ import (
 	"testing"
 	"time"
 
+	"galley/internal/pgtest"
 	"galley/internal/ratelimit"
 )
 
-// startRedis runs a real server on a port, which must be free.
-func startRedis(t *testing.T, port int) (stop func()) {
+// startRedis runs a real server on an address, which must be free.
+func startRedis(t *testing.T, addr string) (stop func()) {
 	t.Helper()
+	_, port, _ := net.SplitHostPort(addr)
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
 		t.Fatal("these tests need Redis: run 'make deps', or on Debian 'apt-get install redis-server'")
 	}
-	cmd := exec.Command(program, "--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
+	cmd := exec.Command(program, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,7 @@ func startRedis(t *testing.T, port int) (stop func()) {
 	})
 	t.Cleanup(stop)
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+		if conn, err := net.Dial("tcp", addr); err == nil {
 			_ = conn.Close()
 			return stop
 		}
@@ -39,19 +40,9 @@ func startRedis(t *testing.T, port int) (stop func()) {
 	return nil
 }
 
-func freePort(t *testing.T) int {
+func newRedis(t *testing.T, addr string, changed func(error)) *ratelimit.Redis {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
-func newRedis(t *testing.T, port int, changed func(error)) *ratelimit.Redis {
-	t.Helper()
-	r, err := ratelimit.NewRedis(fmt.Sprintf("redis://127.0.0.1:%d/0", port), changed)
+	r, err := ratelimit.NewPatientRedis("redis://"+addr+"/0", changed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,13 +51,13 @@ func newRedis(t *testing.T, port int, changed func(error)) *ratelimit.Redis {
 }
 
 func TestNodesCountTogetherInRedis(t *testing.T) {
-	port := freePort(t)
-	startRedis(t, port)
+	addr := pgtest.FreeAddress(t)
+	startRedis(t, addr)
 	rate := ratelimit.Rate{Requests: 50, Period: time.Hour}
 	var admitted atomic.Int64
 	var wg sync.WaitGroup
 	for range 3 { // nodes
-		node := newRedis(t, port, func(away error) { t.Errorf("Redis is away: %v", away) })
+		node := newRedis(t, addr, func(away error) { t.Errorf("Redis is away: %v", away) })
 		for range 40 {
 			wg.Go(func() {
 				if node.Take(t.Context(), "app:1", rate).Allowed {
@@ -82,9 +73,9 @@ func TestNodesCountTogetherInRedis(t *testing.T) {
 }
 
 func TestRedisRemainingAddsUp(t *testing.T) {
-	port := freePort(t)
-	startRedis(t, port)
-	node := newRedis(t, port, func(error) {})
+	addr := pgtest.FreeAddress(t)
+	startRedis(t, addr)
+	node := newRedis(t, addr, func(error) {})
 	rate := ratelimit.Rate{Requests: 5, Period: time.Hour}
 	for want := 4; want >= 0; want-- {
 		if got := node.Take(t.Context(), "app:1", rate); !got.Allowed || got.Remaining != want {
@@ -97,9 +88,9 @@ func TestRedisRemainingAddsUp(t *testing.T) {
 }
 
 func TestAChangedRateCountsAtOnceInRedis(t *testing.T) {
-	port := freePort(t)
-	startRedis(t, port)
-	node := newRedis(t, port, func(away error) { t.Errorf("Redis is away: %v", away) })
+	addr := pgtest.FreeAddress(t)
+	startRedis(t, addr)
+	node := newRedis(t, addr, func(away error) { t.Errorf("Redis is away: %v", away) })
 	slow, fast := ratelimit.Rate{Requests: 1, Period: 24 * time.Hour}, ratelimit.Rate{Requests: 5, Period: time.Hour}
 	for node.Take(t.Context(), "app:1", slow).Allowed {
 	}
@@ -114,10 +105,10 @@ func TestAChangedRateCountsAtOnceInRedis(t *testing.T) {
 }
 
 func TestNodeCountsAloneWhileRedisIsAway(t *testing.T) {
-	port := freePort(t)
-	stop := startRedis(t, port)
+	addr := pgtest.FreeAddress(t)
+	stop := startRedis(t, addr)
 	changes := make(chan error, 10)
-	node := newRedis(t, port, func(away error) { changes <- away })
+	node := newRedis(t, addr, func(away error) { changes <- away })
 	rate := ratelimit.Rate{Requests: 3, Period: time.Hour}
 	node.Take(t.Context(), "app:1", rate)
 	stop()
@@ -133,7 +124,7 @@ func TestNodeCountsAloneWhileRedisIsAway(t *testing.T) {
 	if away := <-changes; away == nil {
 		t.Error("told that Redis is back before it went away")
 	}
-	startRedis(t, port)
+	startRedis(t, addr)
 	for deadline := time.Now().Add(time.Minute); len(changes) == 0; time.Sleep(50 * time.Millisecond) {
 		node.Take(t.Context(), "app:2", rate)
 		if time.Now().After(deadline) {

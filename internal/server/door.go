@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -58,8 +59,8 @@ func (d *door) Accept() (net.Conn, error) {
 // let makes a guest of a connection.
 func (d *door) let(conn net.Conn) *guest {
 	g := &guest{Conn: conn, door: d, from: conn.RemoteAddr().String()}
-	if tcp, ok := conn.(*net.TCPConn); ok && d.refusal != nil {
-		g.raw, _ = tcp.SyscallConn() // without it, all is left to net/http
+	if socket, ok := conn.(syscall.Conn); ok && d.refusal != nil {
+		g.raw, _ = socket.SyscallConn() // without it, all is left to net/http
 	}
 	return g
 }

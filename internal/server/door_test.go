@@ -23,17 +23,6 @@ func withRoom(connections int) func(*server.Server) {
 	}
 }
 
-func (r *running) dial(t *testing.T) net.Conn {
-	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-	return conn
-}
-
 // ask sends a request on a connection and reads the answer.
 func ask(conn net.Conn) (*http.Response, error) {
 	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
@@ -187,7 +176,11 @@ func within(set func(*server.Deadlines)) func(*server.Server) {
 	}
 }
 
-const short = 100 * time.Millisecond
+const (
+	short = 100 * time.Millisecond
+	// unhurried leaves a busy machine time for what must be answered before.
+	unhurried = 3 * time.Second
+)
 
 // ends tells that the server closes a connection, with or without an answer.
 func ends(t *testing.T, conn net.Conn) string {

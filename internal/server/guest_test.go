@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -95,17 +94,14 @@ const kept = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Leng
 
 func refusing(s *server.Server) { s.Refusal = func(bool) []byte { return []byte(kept) } }
 
-// exchange sends texts one after the other and reads one answer.
-func exchange(t *testing.T, conn net.Conn, in *bufio.Reader, texts ...string) (status int, body string) {
+// exchange sends a request in parts and reads one answer.
+func exchange(t *testing.T, conn *caller, in *bufio.Reader, texts ...string) (status int, body string) {
 	t.Helper()
 	for i, text := range texts {
-		if i > 0 {
-			time.Sleep(5 * time.Millisecond) // most likely, it is read by then
+		if i == 0 {
+			conn.begin(t, text)
 		} else {
-			time.Sleep(time.Millisecond) // and the server is done with what was before
-		}
-		if _, err := io.WriteString(conn, text); err != nil {
-			t.Fatal(err)
+			conn.goOn(t, text)
 		}
 	}
 	resp, err := http.ReadResponse(in, nil)
@@ -203,7 +199,8 @@ func TestEveryRequestHasOneAnswer(t *testing.T) {
 			text, want := anyRequest(rng)
 			r.Overload(rng.IntN(4) > 0)
 			parts := []string{text}
-			if cut := rng.IntN(2 * len(text)); cut > 0 && cut < len(text) {
+			// Seldom: of most connections, it is not known any more what they say then.
+			if cut := rng.IntN(8 * len(text)); cut > 0 && cut < len(text) {
 				parts = []string{text[:cut], text[cut:]}
 			}
 			if status, body := exchange(t, conn, in, parts...); body != want && body != "busy" && (body != "quick" || want != "GET 0") {
@@ -212,7 +209,7 @@ func TestEveryRequestHasOneAnswer(t *testing.T) {
 		}
 	}
 	if r.Late() == 0 || quick.Load() == 0 {
-		t.Error("nothing was refused, or answered quickly, and this test proves nothing")
+		t.Errorf("seed %d: %d were refused, %d answered quickly, and this test proves nothing", seed, r.Late(), quick.Load())
 	}
 }
 

@@ -134,7 +134,7 @@ type reply struct {
 	guest  *guest
 	header http.Header
 	status int
-	names  []string // of the header, in order
+	names  []string // of the header, in order, or of the last one's
 	body   []byte   // what was not sent yet
 	text   []byte   // what is being sent
 	begun  bool     // the head was sent
@@ -157,7 +157,7 @@ func (w *reply) putBack() {
 		return
 	}
 	clear(w.header)
-	*w = reply{header: w.header, names: w.names[:0], text: w.text[:0], body: w.body[:0]}
+	*w = reply{header: w.header, names: w.names, text: w.text[:0], body: w.body[:0]}
 	replies.Put(w)
 }
 
@@ -244,23 +244,41 @@ func (w *reply) appendHead() {
 		delete(w.header, "Content-Type")
 	}
 	w.header["Date"] = []string{time.Now().UTC().Format(http.TimeFormat)}
-	for name := range w.header {
-		w.names = append(w.names, name)
-	}
-	slices.Sort(w.names)
+	w.orderNames()
 	w.text = append(w.text, "HTTP/1.1 "...)
 	w.text = strconv.AppendInt(w.text, int64(w.status), 10)
 	w.text = append(append(append(w.text, ' '), http.StatusText(w.status)...), "\r\n"...)
 	for _, name := range w.names {
 		for _, value := range w.header[name] {
-			w.text = append(append(append(append(w.text, name...), ": "...), oneLine.Replace(value)...), "\r\n"...)
+			w.text = append(append(append(append(w.text, name...), ": "...), oneLine(value)...), "\r\n"...)
 		}
 	}
 	w.text = append(w.text, "\r\n"...)
 }
 
+// orderNames puts the names of the header in order. Most answers have those of the
+// last one that was written here.
+func (w *reply) orderNames() {
+	missing := func(name string) bool { _, ok := w.header[name]; return !ok }
+	if len(w.names) == len(w.header) && !slices.ContainsFunc(w.names, missing) {
+		return
+	}
+	w.names = w.names[:0]
+	for name := range w.header {
+		w.names = append(w.names, name)
+	}
+	slices.Sort(w.names)
+}
+
 // oneLine keeps a value from beginning another header.
-var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
+func oneLine(value string) string {
+	if strings.IndexByte(value, '\r') < 0 && strings.IndexByte(value, '\n') < 0 {
+		return value
+	}
+	return lineEnds.Replace(value)
+}
+
+var lineEnds = strings.NewReplacer("\r", " ", "\n", " ")
 
 // SetReadDeadline and SetWriteDeadline are for http.ResponseController. Others
 // than the handler may call them.

@@ -65,10 +65,7 @@ func TestPlainRequestsAreReadAsNetHTTPReadsThem(t *testing.T) {
 		in := bufio.NewReader(conn)
 		var described [2]string
 		for i := range described {
-			time.Sleep(time.Millisecond) // the server is done with what was before
-			if _, err := io.WriteString(conn, c.text); err != nil {
-				t.Fatal(err)
-			}
+			conn.begin(t, c.text)
 			resp, err := http.ReadResponse(in, nil)
 			if err != nil {
 				t.Fatalf("%q: %v", c.text, err)
@@ -200,10 +197,7 @@ func TestPlainRequestsAreAnsweredAsNetHTTPAnswersThem(t *testing.T) {
 				if !first {
 					exchange(t, conn, in, "GET /v6/first HTTP/1.1\r\nHost: x\r\n\r\n")
 				}
-				time.Sleep(time.Millisecond)
-				if _, err := io.WriteString(conn, "GET /v6/pages HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-					t.Fatal(err)
-				}
+				conn.begin(t, "GET /v6/pages HTTP/1.1\r\nHost: x\r\n\r\n")
 				resp, err := http.ReadResponse(in, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -249,16 +243,13 @@ func TestLongAnswerOfUnknownLength(t *testing.T) {
 }
 
 // askPlainly sends a request on a connection that net/http has had one from.
-func (r *running) askPlainly(t *testing.T) (net.Conn, *bufio.Reader) {
+func (r *running) askPlainly(t *testing.T) (*caller, *bufio.Reader) {
 	t.Helper()
 	const get = "GET /v6/pages HTTP/1.1\r\nHost: x\r\n\r\n"
 	conn := r.dial(t)
 	in := bufio.NewReader(conn)
 	exchange(t, conn, in, get)
-	time.Sleep(time.Millisecond) // the server is done with it
-	if _, err := io.WriteString(conn, get); err != nil {
-		t.Fatal(err)
-	}
+	conn.begin(t, get)
 	return conn, in
 }
 
@@ -301,7 +292,7 @@ func TestPlainAnswerThatNobodyReadsIsGivenUp(t *testing.T) {
 		failed <- err
 	}, func(s *server.Server) {
 		refusing(s)
-		within(func(d *server.Deadlines) { d.Write = short })(s)
+		within(func(d *server.Deadlines) { d.Write = unhurried })(s)
 	})
 	conn, _ := r.askPlainly(t)
 	isGivenUp(t, failed)
@@ -334,7 +325,7 @@ func TestIdleConnectionIsClosedAfterAPlainRequest(t *testing.T) {
 	t.Parallel()
 	r := runWith(t, hello, func(s *server.Server) {
 		refusing(s)
-		within(func(d *server.Deadlines) { d.Idle = short })(s)
+		within(func(d *server.Deadlines) { d.Idle = unhurried })(s)
 	})
 	conn := r.dial(t)
 	in := bufio.NewReader(conn)

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -38,7 +39,7 @@ const (
 func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	var config net.ListenConfig
 	config.SetMultipathTCP(false) // of several paths, the kernel tells only how long the first was silent
-	l, err := config.Listen(ctx, "tcp", addr)
+	l, err := config.Listen(ctx, network(addr), addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("can't listen on %s: the port is in use, choose another with --addr", addr)
@@ -48,6 +49,16 @@ func Listen(ctx context.Context, addr string) (net.Listener, error) {
 		return nil, fmt.Errorf("can't listen on %s: %w", addr, err)
 	}
 	return l, nil
+}
+
+// network keeps an address of IPv4 from being listened on with IPv6, too: Go
+// takes 0.0.0.0 for every address that there is.
+func network(addr string) string {
+	host, _, _ := net.SplitHostPort(addr)
+	if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
+		return "tcp4"
+	}
+	return "tcp"
 }
 
 // ErrStopping is why a server that was told to stop is not ready.

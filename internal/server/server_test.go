@@ -38,10 +38,11 @@ func (b *lockedBuffer) String() string {
 // running is a server that runs, and what it takes to end it.
 type running struct {
 	*server.Server
-	url   string
-	log   *lockedBuffer
-	stop  context.CancelFunc
-	ended chan error
+	listener *watchman
+	url      string
+	log      *lockedBuffer
+	stop     context.CancelFunc
+	ended    chan error
 }
 
 func run(t *testing.T, handler http.HandlerFunc, jobs ...server.Job) *running {
@@ -52,15 +53,16 @@ func run(t *testing.T, handler http.HandlerFunc, jobs ...server.Job) *running {
 // runWith is run for a server with settings.
 func runWith(t *testing.T, handler http.HandlerFunc, set func(*server.Server), jobs ...server.Job) *running {
 	t.Helper()
-	listener, err := server.Listen(t.Context(), "127.0.0.1:0")
+	port, err := server.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	listener := &watchman{Listener: port}
 	ctx, stop := context.WithCancel(t.Context())
 	log := &lockedBuffer{}
 	r := &running{
-		Server: server.New(slog.New(slog.NewTextHandler(log, nil)), 0, jobs...),
-		url:    "http://" + listener.Addr().String(), log: log, stop: stop, ended: make(chan error, 1),
+		Server:   server.New(slog.New(slog.NewTextHandler(log, nil)), 0, jobs...),
+		listener: listener, url: "http://" + listener.Addr().String(), log: log, stop: stop, ended: make(chan error, 1),
 	}
 	set(r.Server)
 	go func() { r.ended <- r.Run(ctx, listener, handler) }()
@@ -90,7 +92,7 @@ func (r *running) wait(t *testing.T) {
 // eventually waits until something holds, with patience for a busy machine.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain until %s", what)
 		}
@@ -187,6 +189,21 @@ func TestListenSaysWhatToDo(t *testing.T) {
 			if !strings.Contains(err.Error(), word) {
 				t.Errorf("%s: %q is not in %q", addr, word, err)
 			}
+		}
+	}
+}
+
+// Who names an address of IPv4 may have rules for nothing else.
+func TestAnAddressOfIPv4IsListenedOnAlone(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string]string{"0.0.0.0:0": "0.0.0.0", "127.0.0.1:0": "127.0.0.1"} {
+		l, err := server.Listen(t.Context(), addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
+		if host, _, _ := net.SplitHostPort(l.Addr().String()); host != want {
+			t.Errorf("%s is listened on as %s", addr, l.Addr())
 		}
 	}
 }

@@ -253,6 +253,15 @@ func pageExists(version cms.Version) childExists {
 	}
 }
 
+// pageEverExisted answers NotFound for a page that has no history, either.
+func pageEverExisted(ctx context.Context, r cms.Reader, siteID, id cms.ID) error {
+	err := hasDraftOrLive(ctx, r, siteID, id)
+	if cms.CodeOf(err) == cms.CodeNotFound {
+		_, err = r.LastLive(ctx, siteID, id)
+	}
+	return err
+}
+
 func routeExists(ctx context.Context, r cms.Reader, siteID, id cms.ID) error {
 	_, err := existingRoute(r.Route(ctx, siteID, id))
 	return err

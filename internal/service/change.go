@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 
 	"galley/internal/cms"
 )
@@ -21,8 +22,13 @@ type Review struct {
 
 // Changes lists what publishing the whole draft of a site would do.
 func (s *Service) Changes(ctx context.Context, who Caller, siteID cms.ID, q cms.ListQuery) (Review, error) {
+	leave, err := s.reviews.enter(ctx, who.WorkspaceID())
+	if err != nil {
+		return Review{}, err
+	}
+	defer leave()
 	var list Review
-	err := s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
+	err = s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
 		site, err := who.site(ctx, r, siteID)
 		if err != nil {
 			return err
@@ -61,13 +67,18 @@ func changePlace(ctx context.Context, r cms.Reader, site cms.Site, locales cms.L
 	if after == cms.NoID {
 		return cms.ChangePlace{}, nil
 	}
-	for _, place := range cms.ChangePlaces(after, locales) {
-		siteID, err := r.SiteOf(ctx, cms.KindPage, place.PageID)
-		if err == nil && siteID == site.ID {
+	places := cms.ChangePlaces(after, locales)
+	ids := make([]cms.ID, len(places))
+	for i, place := range places {
+		ids[i] = place.PageID
+	}
+	known, err := r.KnownPages(ctx, site.ID, ids)
+	if err != nil {
+		return cms.ChangePlace{}, err
+	}
+	for _, place := range places {
+		if slices.Contains(known, place.PageID) {
 			return place, nil
-		}
-		if err != nil && cms.CodeOf(err) != cms.CodeNotFound {
-			return place, err
 		}
 	}
 	return cms.ChangePlace{}, cms.ErrCursor

@@ -162,6 +162,14 @@ func (c *changes) Deaf(deaf bool) {
 	c.all = c.count
 }
 
+// Hears tells whether others' changes are heard of: otherwise nothing is answered
+// from memory.
+func (s *Service) Hears() bool {
+	s.changes.mu.Lock()
+	defer s.changes.mu.Unlock()
+	return s.changes.heard
+}
+
 // Watch listens for what others change in the store, until the context ends.
 func (s *Service) Watch(ctx context.Context) { s.store.Watch(ctx, &s.changes) }
 

@@ -50,7 +50,11 @@ func (s *Service) Page(ctx context.Context, who Caller, q ReadPage) (PageView, e
 
 // pageIn is a page as a view has it.
 func (s *Service) pageIn(ctx context.Context, r cms.Reader, who Caller, q ReadPage) (PageView, error) {
-	site, err := who.childSite(ctx, r, cms.KindPage, q.Ref, pageExists(q.Version.Version))
+	exists := pageExists(q.Version.Version)
+	if q.Version.Publish != cms.NoID {
+		exists = pageEverExisted
+	}
+	site, err := who.childSite(ctx, r, cms.KindPage, q.Ref, exists)
 	if err != nil {
 		return PageView{}, err
 	}
@@ -130,7 +134,8 @@ func lockPage(ctx context.Context, tx cms.Tx, site cms.Site, spoken speech, ref 
 
 // speech is the locale that a request is about, among those of its site.
 type speech struct {
-	localeID cms.ID // NoID: the default one
+	id       cms.ID // of the locale
+	localeID cms.ID // of its rows; NoID: the default one
 	code     string
 	locales  cms.Locales
 }
@@ -140,11 +145,7 @@ func speak(ctx context.Context, r cms.Reader, site cms.Site, idOrCode string) (s
 	if err != nil {
 		return speech{}, err
 	}
-	spoken := speech{code: site.DefaultLocale.Code, locales: locales}
-	if idOrCode == "" {
-		return spoken, nil
-	}
-	return spoken.in(site, idOrCode)
+	return form{site: site, locales: locales}.speak(idOrCode)
 }
 
 // in is the same site in another locale.
@@ -154,9 +155,9 @@ func (sp speech) in(site cms.Site, idOrCode string) (speech, error) {
 		return sp, cms.NotFound(cms.KindLocale)
 	}
 	if locale.ID == site.DefaultLocaleID {
-		return speech{code: locale.Code, locales: sp.locales}, nil
+		return speech{id: locale.ID, code: locale.Code, locales: sp.locales}, nil
 	}
-	return speech{locale.ID, locale.Code, sp.locales}, nil
+	return speech{locale.ID, locale.ID, locale.Code, sp.locales}, nil
 }
 
 func (sp speech) view(p cms.Page) PageView {
@@ -253,7 +254,7 @@ func (s *Service) pagesFrom(ctx context.Context, from source, who Caller, ask Re
 			return err
 		}
 		in.query.LocaleID = in.spoken.localeID
-		if in.query.After, list.Pure, err = s.pagePosition(ctx, r, who, in.query, ask.After); err != nil {
+		if in.query.After, list.Pure, err = s.pagePosition(ctx, r, walkOf(who, in.query, in.spoken), in.query, ask.After); err != nil {
 			return err
 		}
 		listed, err := r.Pages(ctx, in.query, in.form.localized())
@@ -266,11 +267,11 @@ func (s *Service) pagesFrom(ctx context.Context, from source, who Caller, ask Re
 
 // pagePosition turns a cursor into a place in the list, and tells whether it is
 // where the item is now.
-func (s *Service) pagePosition(ctx context.Context, r cms.Reader, who Caller, q cms.PageQuery, after cms.ID) (at *cms.PagePosition, current bool, err error) {
+func (s *Service) pagePosition(ctx context.Context, r cms.Reader, w walk, q cms.PageQuery, after cms.ID) (at *cms.PagePosition, current bool, err error) {
 	if after == cms.NoID {
 		return nil, true, nil // from the beginning
 	}
-	if known, ok := s.positions.recall(who.ID(), q, after); ok {
+	if known, ok := s.positions.recall(w, after); ok {
 		return &known.PagePosition, s.changes.unchanged(known.moment, cms.SubjectsOf(q.SiteID, q.Version)...), nil
 	}
 	page, err := r.Page(ctx, q.SiteID, q.Version, after)
@@ -337,7 +338,7 @@ type PageInput func(localized bool) (cms.PagePatch, error)
 
 // UpdatePage changes a page's draft, in the default locale or in another.
 func (s *Service) UpdatePage(ctx context.Context, who Caller, ref Ref, locale string, in PageInput, match Match[PageView]) (PageView, error) {
-	return s.changePage(ctx, who, ref, locale, match, func(tx cms.Tx, site cms.Site, spoken speech, page cms.Page) (cms.Page, error) {
+	return s.changePage(ctx, who, ref, locale, match, func(spoken speech, page cms.Page) (cms.Page, error) {
 		patch, err := in(spoken.localeID != cms.NoID)
 		if err != nil {
 			return page, err
@@ -349,7 +350,7 @@ func (s *Service) UpdatePage(ctx context.Context, who Caller, ref Ref, locale st
 // DeletePage deletes a page from the draft, in every locale. The locale is the
 // one in which a pathname is looked up.
 func (s *Service) DeletePage(ctx context.Context, who Caller, ref Ref, locale string, match Match[PageView]) error {
-	_, err := s.changePage(ctx, who, ref, locale, match, func(_ cms.Tx, _ cms.Site, _ speech, page cms.Page) (cms.Page, error) {
+	_, err := s.changePage(ctx, who, ref, locale, match, func(_ speech, page cms.Page) (cms.Page, error) {
 		page.DeletedAt = new(s.now())
 		return page, nil
 	})
@@ -358,7 +359,7 @@ func (s *Service) DeletePage(ctx context.Context, who Caller, ref Ref, locale st
 
 // DelocalizePage drops what a locale overrides of a page.
 func (s *Service) DelocalizePage(ctx context.Context, who Caller, ref Ref, locale string, match Match[PageView]) error {
-	_, err := s.changePage(ctx, who, ref, locale, match, func(_ cms.Tx, _ cms.Site, spoken speech, page cms.Page) (cms.Page, error) {
+	_, err := s.changePage(ctx, who, ref, locale, match, func(spoken speech, page cms.Page) (cms.Page, error) {
 		if spoken.localeID == cms.NoID {
 			return page, cms.BadField("locale", "must not be the default locale")
 		}
@@ -401,7 +402,7 @@ func (s *Service) RestorePage(ctx context.Context, who Caller, id cms.ID, body E
 	return view, err
 }
 
-type pageRule func(tx cms.Tx, site cms.Site, spoken speech, page cms.Page) (cms.Page, error)
+type pageRule func(spoken speech, page cms.Page) (cms.Page, error)
 
 // changePage loads a page's draft, applies a rule and saves what changed.
 func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale string, match Match[PageView], rule pageRule) (PageView, error) {
@@ -425,7 +426,7 @@ func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale st
 		if err != nil {
 			return err
 		}
-		after, err := rule(tx, site, spoken, before)
+		after, err := rule(spoken, before)
 		if err != nil {
 			return err
 		}

@@ -14,8 +14,8 @@ type BatchResult struct {
 	Deleted bool
 }
 
-// manyOperations are worth a look at what there is before.
-const manyOperations = 100
+// manyPages are worth a look at what there is before something is done to them.
+const manyPages = 100
 
 // BatchPages changes many pages of a site in one step. Any error undoes all of
 // it, and all errors are told at once.
@@ -36,7 +36,7 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 			return err
 		}
 		ops := batch.Operations.Value
-		if len(ops) >= manyOperations {
+		if len(ops) >= manyPages {
 			if err := tx.LookAround(ctx, site.ID); err != nil {
 				return err
 			}

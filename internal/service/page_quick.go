@@ -178,7 +178,7 @@ func (f form) admits(who Caller, ref VersionRef) bool {
 
 // speak finds the locale that a request is about.
 func (f form) speak(idOrCode string) (speech, error) {
-	spoken := speech{code: f.site.DefaultLocale.Code, locales: f.locales}
+	spoken := speech{id: f.site.DefaultLocaleID, code: f.site.DefaultLocale.Code, locales: f.locales}
 	if idOrCode == "" {
 		return spoken, nil
 	}
@@ -254,7 +254,7 @@ func (s *Service) quickPages(ctx context.Context, from source, who Caller, ask R
 	list := PageList{Pure: true}
 	moment := s.changes.moment()
 	if ask.After != cms.NoID {
-		if known, ok := s.positions.recall(who.ID(), q, ask.After); ok {
+		if known, ok := s.positions.recall(walkOf(who, q, spoken), ask.After); ok {
 			q.After, list.Pure = &known.PagePosition, s.changes.unchanged(known.moment, cms.SubjectsOf(q.SiteID, q.Version)...)
 		} else {
 			cursor, err := from.FindPage(ctx, q.Version, ask.After)
@@ -278,12 +278,11 @@ func (s *Service) quickPages(ctx context.Context, from source, who Caller, ask R
 func (s *Service) endsAt(list *PageList, who Caller) {
 	list.GiveOut = func() {}
 	if n, in := len(list.Items), list.from; n > 0 {
-		list.GiveOut = s.goOnFrom(who, in.query, position{list.Items[n-1].Position(in.query.Sort), in.moment})
+		list.GiveOut = s.goOnFrom(walkOf(who, in.query, in.spoken), position{list.Items[n-1].Position(in.query.Sort), in.moment})
 	}
 }
 
 // goOnFrom is what remembers where a walk stands.
-func (s *Service) goOnFrom(who Caller, q cms.PageQuery, last position) func() {
-	caller := who.ID() // all else about the caller may be large, and the answer is kept
-	return func() { s.positions.remember(caller, q, last) }
+func (s *Service) goOnFrom(w walk, last position) func() {
+	return func() { s.positions.remember(w, last) }
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"hash/maphash"
 	"strings"
 	"sync"
 
@@ -26,15 +27,29 @@ type position struct {
 	moment int64
 }
 
-// positionKey is a list as one caller walks it.
-type positionKey struct {
+// walk is a list as one caller goes through it.
+type walk struct {
 	caller cms.ID
-	query  cms.PageQuery // without After
-	after  cms.ID
+	query  cms.PageQuery
+	prefix uint64 // of pathnames, which may be long
 }
 
-// bytes are those of an entry's texts.
-func (k positionKey) bytes(at position) int { return len(at.Key.Text) + len(k.query.PathPrefix) }
+var prefixSeed = maphash.MakeSeed()
+
+// walkOf names a list by its locale's own id: another one may become the default
+// meanwhile.
+func walkOf(who Caller, q cms.PageQuery, spoken speech) walk {
+	prefix := maphash.String(prefixSeed, q.PathPrefix)
+	q.LocaleID, q.PathPrefix = spoken.id, ""
+	q.After, q.Limit = nil, 0 // a walk may change its step
+	return walk{who.ID(), q, prefix}
+}
+
+// positionKey is where a walk goes on.
+type positionKey struct {
+	walk
+	after cms.ID
+}
 
 // These bound each of the two generations.
 const (
@@ -46,34 +61,25 @@ func newPositions() *positions {
 	return &positions{young: map[positionKey]position{}}
 }
 
-func (p *positions) remember(caller cms.ID, q cms.PageQuery, last position) {
+func (p *positions) remember(w walk, last position) {
 	last.Key.Text = strings.Clone(last.Key.Text) // it may be a part of something long
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.young) >= maxPositions || p.bytes >= maxPositionBytes {
 		p.young, p.old, p.bytes = map[positionKey]position{}, p.young, 0
 	}
-	key := newPositionKey(caller, q, last.ID)
-	if was, known := p.young[key]; known {
-		p.bytes -= key.bytes(was)
-	}
+	key := positionKey{w, last.ID}
+	p.bytes += len(last.Key.Text) - len(p.young[key].Key.Text)
 	p.young[key] = last
-	p.bytes += key.bytes(last)
 }
 
-func (p *positions) recall(caller cms.ID, q cms.PageQuery, after cms.ID) (position, bool) {
+func (p *positions) recall(w walk, after cms.ID) (position, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	key := newPositionKey(caller, q, after)
+	key := positionKey{w, after}
 	known, ok := p.young[key]
 	if !ok {
 		known, ok = p.old[key]
 	}
 	return known, ok
-}
-
-func newPositionKey(caller cms.ID, q cms.PageQuery, after cms.ID) positionKey {
-	q.After = nil
-	q.Limit = 0 // a walk may change its step
-	return positionKey{caller, q, after}
 }

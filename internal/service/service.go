@@ -24,6 +24,8 @@ type Service struct {
 	shelves   *shelves // nil: none
 	usage     usage
 	underWay  underWay
+	reviews   *gate
+	dueSites  dueSites
 }
 
 // Depict turns a resource into what the audit trail shows of it, as JSON and
@@ -33,7 +35,7 @@ type Depict func(resource any) []byte
 // New makes a service on a store. Only tests hand in a clock other than
 // time.Now.
 func New(store cms.Store, clock func() time.Time, depict Depict) *Service {
-	return &Service{store: store, clock: clock, depict: depict, Guard: DefaultGuard, positions: newPositions()}
+	return &Service{store: store, clock: clock, depict: depict, Guard: DefaultGuard, positions: newPositions(), reviews: newGate()}
 }
 
 // now is the time in the precision that answers show, so that what is stored
@@ -70,7 +72,7 @@ func (m Match[T]) check(current T) error {
 	return nil
 }
 
-// Ref names a locale, page or route: by id, or by its code or pathname within
+// Ref names a locale, page, route or publish: by id, or by its code or pathname within
 // a site. With an id, SiteID may still be given and must then be its site.
 type Ref struct {
 	ID     cms.ID

@@ -293,7 +293,7 @@ func (p shownPage) position(sort cms.PageSort) cms.PagePosition {
 // shelves are those of all sites, bounded in bytes: who was not used for the
 // longest time goes first.
 type shelves struct {
-	max  int64             // 0: there are none
+	max  int64
 	told func(bytes int64) // when they take more or less, in steps
 
 	mu      sync.Mutex

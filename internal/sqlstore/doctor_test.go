@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"galley/internal/pgtest"
 )
 
 // findings are what an examination found, by check.
@@ -185,6 +187,28 @@ func TestJudgementsOfAServer(t *testing.T) {
 	} {
 		if c.got.Level != c.want {
 			t.Errorf("%s: %v", name, c.got)
+		}
+	}
+}
+
+// A listener that answers is of no use unless it hears what the store is told.
+func TestExamineListener(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	store, err := OpenPostgres(url, nil)
+	s := readyForTest(t, store, err)
+	for name, c := range map[string]struct {
+		url   string
+		level Level
+		says  string
+	}{
+		"the same database":    {url, LevelOK, "hears"},
+		"another database":     {pgtest.URL(t), LevelFail, "does not hear"},
+		"nobody there":         {"postgres://127.0.0.1:1/none", LevelFail, "does not answer"},
+		"no URL of a database": {"http://127.0.0.1", LevelFail, ""},
+	} {
+		if got := s.ExamineListener(t.Context(), c.url); got.Level != c.level || !strings.Contains(got.Found, c.says) || (got.Todo == "") != (c.level == LevelOK) {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 
 	"galley/internal/cms"
@@ -15,35 +16,39 @@ import (
 // these would wait for ever. So nobody waits with a connection but the first: all
 // others wait at the site's door, in the order in which they came. Who finds the
 // site free makes way for those at the door, unless they would share it.
+//
+// Writers who share a site may still want the same page, or route. It has a door,
+// too: who finds it locked waits there in the same way.
 
 // maxAtDoor is how many may wait for one site: who waits has a worker of the
-// server, and others need some.
+// server, and others need some. Those who wait for a page wait for small writes,
+// and are as many as they are.
 const maxAtDoor = 64
 
 var errCrowded = errors.New("too many wait for this site")
 
-// doors are those at which somebody waits.
+// doors are those at which somebody waits, by the id of what is behind them.
 type doors struct {
-	mu    sync.Mutex
-	sites map[cms.ID]*door
+	mu sync.Mutex
+	of map[cms.ID]*door
 }
 
 type door struct {
-	first   chan struct{} // held by who is to lock the site next
+	first   chan struct{} // held by who is to lock next
 	waiting int           // with the first
-	alone   int           // how many of them want the site to themselves
+	alone   int           // how many of them do not share
 }
 
-// enter waits until the caller is the first at a site's door. It must leave then,
-// which lets the next one come.
-func (d *doors) enter(ctx context.Context, site cms.ID, lock cms.Lock) (leave func(), err error) {
+// enter waits until the caller is the first at a door at which so many may wait.
+// It must leave then, which lets the next one come.
+func (d *doors) enter(ctx context.Context, id cms.ID, lock cms.Lock, most int) (leave func(), err error) {
 	d.mu.Lock()
-	at := d.sites[site]
+	at := d.of[id]
 	if at == nil {
 		at = &door{first: make(chan struct{}, 1)}
-		d.sites[site] = at
+		d.of[id] = at
 	}
-	if at.waiting >= maxAtDoor {
+	if at.waiting >= most {
 		d.mu.Unlock()
 		return nil, cms.Unavailable(errCrowded)
 	}
@@ -53,19 +58,19 @@ func (d *doors) enter(ctx context.Context, site cms.ID, lock cms.Lock) (leave fu
 	case at.first <- struct{}{}:
 		return sync.OnceFunc(func() {
 			<-at.first
-			d.depart(site, at, lock)
+			d.depart(id, at, lock)
 		}), nil
 	case <-ctx.Done():
-		d.depart(site, at, lock)
+		d.depart(id, at, lock)
 		return nil, cms.Unavailable(ctx.Err())
 	}
 }
 
-func (d *doors) depart(site cms.ID, at *door, lock cms.Lock) {
+func (d *doors) depart(id cms.ID, at *door, lock cms.Lock) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if at.count(lock, -1); at.waiting == 0 {
-		delete(d.sites, site)
+		delete(d.of, id)
 	}
 }
 
@@ -77,18 +82,19 @@ func (at *door) count(lock cms.Lock, n int) {
 }
 
 // taken tells whether somebody is at the door who does not go well with a lock.
-func (d *doors) taken(site cms.ID, lock cms.Lock) bool {
+func (d *doors) taken(id cms.ID, lock cms.Lock) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	at := d.sites[site]
+	at := d.of[id]
 	return at != nil && (lock == cms.LockExclusive || at.alone > 0)
 }
 
-// visit is a transaction's way to the sites that it locks. Nil is that of an
-// engine without doors.
+// visit is a transaction's way to what it locks. Nil is that of an engine without
+// doors.
 type visit struct {
 	doors  *doors
-	waited bool   // at a door
+	atSite bool   // it waited at a site's door
+	atRow  cms.ID // or at that of this page or route
 	leave  func() // that door
 	site   cms.ID // that it has locked
 }
@@ -100,8 +106,12 @@ func (s *Store) newVisit() *visit {
 	return &visit{doors: s.doors, leave: func() {}}
 }
 
-// waitFor waits for the turn of a transaction that found a site locked.
+// waitFor waits for the turn of a transaction that found something locked.
 func (s *Store) waitFor(ctx context.Context, wait *waitError) (*visit, error) {
+	if wait.row != cms.NoID {
+		leave, err := s.doors.enter(ctx, wait.row, cms.LockExclusive, math.MaxInt)
+		return &visit{doors: s.doors, atRow: wait.row, leave: leave}, err
+	}
 	site := wait.site
 	if site == cms.NoID {
 		var err error
@@ -109,27 +119,30 @@ func (s *Store) waitFor(ctx context.Context, wait *waitError) (*visit, error) {
 			return nil, err // it was there a moment ago
 		}
 	}
-	leave, err := s.doors.enter(ctx, site, wait.lock)
-	return &visit{doors: s.doors, waited: true, leave: leave}, err
+	leave, err := s.doors.enter(ctx, site, wait.lock, maxAtDoor)
+	return &visit{doors: s.doors, atSite: true, leave: leave}, err
 }
 
-// end leaves the door, in case that the site was not locked.
+// end leaves the door, in case that nothing was locked.
 func (v *visit) end() {
 	if v != nil {
 		v.leave()
 	}
 }
 
-// mayWait tells whether the transaction may wait for locks. Nothing locks several
-// sites; what would could not wait at two doors.
-func (v *visit) mayWait() bool { return v == nil || v.waited }
+// mayWait tells whether the transaction may wait for a site in the database.
+// Nothing locks several sites; what would could not wait at two doors.
+func (v *visit) mayWait() bool { return v == nil || v.atSite }
+
+// mayWaitFor tells the same for a page or route.
+func (v *visit) mayWaitFor(row cms.ID) bool { return v == nil || v.atRow == row }
 
 // locked notes that the transaction has locked a site, or has it make way for
 // those at the door.
 func (v *visit) locked(site cms.ID, lock cms.Lock) error {
 	switch {
 	case v == nil || v.site == site:
-	case v.waited:
+	case v.atSite:
 		v.leave()
 	case v.doors.taken(site, lock):
 		return &waitError{site: site, lock: lock}
@@ -140,12 +153,34 @@ func (v *visit) locked(site cms.ID, lock cms.Lock) error {
 }
 
 // waitError asks for the transaction to be run again, once it is its turn to lock
-// a site: the one named, or that of a resource.
+// a site, the one named or that of a resource, or else a page or route.
 type waitError struct {
 	lock cms.Lock
 	site cms.ID
 	kind cms.Kind
 	id   cms.ID
+	row  cms.ID
 }
 
-func (*waitError) Error() string { return "the site is locked" }
+func (*waitError) Error() string { return "something is locked" }
+
+// lockRow locks a page or route by a select, and waits for it in the database
+// only if it is this transaction's turn.
+func (q queries) lockRow(ctx context.Context, id cms.ID, query string, args ...any) error {
+	if q.dialect.lockUpdate == "" {
+		return nil
+	}
+	query += q.dialect.lockUpdate
+	if !q.visit.mayWaitFor(id) {
+		query += " nowait"
+	}
+	_, err := all(ctx, q, scanID, query, args...)
+	again, ok := errors.AsType[*retryError](err)
+	switch {
+	case ok && again.locked && !q.visit.mayWaitFor(id):
+		return &waitError{row: id}
+	case err == nil && q.visit != nil && q.visit.atRow == id:
+		q.visit.leave()
+	}
+	return err
+}

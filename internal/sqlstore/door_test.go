@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -75,7 +76,7 @@ func TestWritersOfALockedSiteKeepNobodyOut(t *testing.T) {
 			until(t, "all wait at the door", func() bool {
 				s.doors.mu.Lock()
 				defer s.doors.mu.Unlock()
-				at := s.doors.sites[sites[0].ID]
+				at := s.doors.of[sites[0].ID]
 				return at != nil && at.waiting == crowd
 			})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -86,9 +87,83 @@ func TestWritersOfALockedSiteKeepNobodyOut(t *testing.T) {
 			if err := errors.Join(append(answers, err)...); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			if n := len(s.doors.sites); n != 0 {
+			if n := len(s.doors.of); n != 0 {
 				t.Errorf("%s: %d doors are left", name, n)
 			}
+		}
+	}
+}
+
+// Every way to lock what writers of a site may want at the same time.
+var rowLocks = map[string]func(ctx context.Context, tx cms.Tx, siteID, id cms.ID) error{
+	"LockPage": func(ctx context.Context, tx cms.Tx, siteID, id cms.ID) error {
+		_, err := tx.LockPage(ctx, siteID, cms.Draft, id)
+		return err
+	},
+	"LockRoute": func(ctx context.Context, tx cms.Tx, siteID, id cms.ID) error {
+		_, err := tx.LockRoute(ctx, siteID, id)
+		return err
+	},
+}
+
+// Nor has one that waits for a page.
+func TestWritersOfALockedPageKeepNobodyOut(t *testing.T) {
+	s := postgresForTest(t)
+	for name, lockRow := range rowLocks {
+		site := sitesForTest(t, s, 1)[0]
+		page, route := seedPage(site.ID, "/p"), cms.Route{ID: cms.NewID(), SiteID: site.ID, Pathname: "/r", CreatedAt: time.Now()}
+		do(t, s.InTx(t.Context(), func(tx cms.Tx) error {
+			return errors.Join(tx.CreatePages(t.Context(), page), tx.CreateRoute(t.Context(), route))
+		}))
+		id := map[string]cms.ID{"LockPage": page.ID, "LockRoute": route.ID}[name]
+		holding, release := make(chan struct{}), make(chan struct{})
+		var all sync.WaitGroup
+		all.Go(func() {
+			_ = s.InTx(t.Context(), func(tx cms.Tx) error {
+				err := lockRow(t.Context(), tx, site.ID, id)
+				close(holding)
+				<-release
+				return err
+			})
+		})
+		<-holding
+		const crowd = 4 * maxPostgresConns
+		answers := make([]error, crowd)
+		var inside, most atomic.Int64
+		for i := range crowd {
+			all.Go(func() {
+				answers[i] = s.InTx(t.Context(), func(tx cms.Tx) error {
+					if _, err := tx.LockShape(t.Context(), site.WorkspaceID, site.ID, cms.LockShared); err != nil {
+						return err
+					}
+					if err := lockRow(t.Context(), tx, site.ID, id); err != nil {
+						return err
+					}
+					most.Store(max(most.Load(), inside.Add(1)))
+					inside.Add(-1)
+					return nil
+				})
+			})
+		}
+		until(t, "all wait at the door", func() bool {
+			s.doors.mu.Lock()
+			defer s.doors.mu.Unlock()
+			at := s.doors.of[id]
+			return at != nil && at.waiting == crowd
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		err := s.InTx(ctx, func(tx cms.Tx) error {
+			_, err := tx.LockSite(ctx, site.ID, cms.LockShared)
+			return err
+		})
+		cancel()
+		close(release)
+		all.Wait()
+		if err := errors.Join(append(answers, err)...); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if most.Load() != 1 || len(s.doors.of) != 0 {
+			t.Errorf("%s: %d had the lock at a time, %d doors are left", name, most.Load(), len(s.doors.of))
 		}
 	}
 }
@@ -128,18 +203,18 @@ func TestSharedLocksDoNotKeepAnExclusiveOneOut(t *testing.T) {
 
 // Who gives up waiting leaves the door to others.
 func TestWhoLeavesTheDoorHoldsNobodyUp(t *testing.T) {
-	d := &doors{sites: map[cms.ID]*door{}}
+	d := &doors{of: map[cms.ID]*door{}}
 	site := cms.NewID()
-	leave, err := d.enter(t.Context(), site, cms.LockShared)
+	leave, err := d.enter(t.Context(), site, cms.LockShared, maxAtDoor)
 	do(t, err)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.enter(gone, site, cms.LockExclusive); cms.CodeOf(err) != cms.CodeUnavailable {
+	if _, err := d.enter(gone, site, cms.LockExclusive, maxAtDoor); cms.CodeOf(err) != cms.CodeUnavailable {
 		t.Errorf("who left was told %v", err)
 	}
 	leave()
 	leave() // once is enough
-	if len(d.sites) != 0 {
+	if len(d.of) != 0 {
 		t.Error("a door is left at which nobody waits")
 	}
 }
@@ -147,9 +222,9 @@ func TestWhoLeavesTheDoorHoldsNobodyUp(t *testing.T) {
 func TestWhoMakesWayAtTheDoor(t *testing.T) {
 	const shared, alone = cms.LockShared, cms.LockExclusive
 	for _, c := range []struct{ waits, comes cms.Lock }{{shared, shared}, {shared, alone}, {alone, shared}, {alone, alone}} {
-		d := &doors{sites: map[cms.ID]*door{}}
+		d := &doors{of: map[cms.ID]*door{}}
 		site := cms.NewID()
-		leave, err := d.enter(t.Context(), site, c.waits)
+		leave, err := d.enter(t.Context(), site, c.waits, maxAtDoor)
 		do(t, err)
 		if want := c.waits == alone || c.comes == alone; d.taken(site, c.comes) != want || d.taken(cms.NewID(), c.comes) {
 			t.Errorf("%v comes while %v waits: makes way %v, want %v", c.comes, c.waits, !want, want)
@@ -164,30 +239,30 @@ func TestWhoMakesWayAtTheDoor(t *testing.T) {
 // A site for which too many wait turns others away: each has a worker of the
 // server, and so does everybody else who wants something.
 func TestCrowdAtADoorIsBounded(t *testing.T) {
-	d := &doors{sites: map[cms.ID]*door{}}
+	d := &doors{of: map[cms.ID]*door{}}
 	ctx, cancel := context.WithCancel(t.Context())
 	site := cms.NewID()
-	leave, err := d.enter(ctx, site, cms.LockExclusive)
+	leave, err := d.enter(ctx, site, cms.LockExclusive, maxAtDoor)
 	do(t, err)
 	var waiting sync.WaitGroup
 	for range maxAtDoor - 1 {
-		waiting.Go(func() { _, _ = d.enter(ctx, site, cms.LockShared) })
+		waiting.Go(func() { _, _ = d.enter(ctx, site, cms.LockShared, maxAtDoor) })
 	}
 	for full := false; !full; time.Sleep(time.Millisecond) {
 		d.mu.Lock()
-		full = d.sites[site].waiting == maxAtDoor
+		full = d.of[site].waiting == maxAtDoor
 		d.mu.Unlock()
 	}
-	if _, err := d.enter(ctx, site, cms.LockShared); cms.CodeOf(err) != cms.CodeUnavailable || !errors.Is(err, errCrowded) {
+	if _, err := d.enter(ctx, site, cms.LockShared, maxAtDoor); cms.CodeOf(err) != cms.CodeUnavailable || !errors.Is(err, errCrowded) {
 		t.Errorf("one more is told %v", err)
 	}
-	other, err := d.enter(ctx, cms.NewID(), cms.LockShared)
+	other, err := d.enter(ctx, cms.NewID(), cms.LockShared, maxAtDoor)
 	do(t, err)
 	other()
 	cancel()
 	waiting.Wait()
 	leave()
-	if len(d.sites) != 0 {
-		t.Errorf("%d doors are left", len(d.sites))
+	if len(d.of) != 0 {
+		t.Errorf("%d doors are left", len(d.of))
 	}
 }

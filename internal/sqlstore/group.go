@@ -70,6 +70,7 @@ func (w *writer) run(ctx context.Context, write func(conn) error) error {
 // what the callback returned; no group if that is final.
 func (w *writer) take(ctx context.Context, alone bool, write func(conn) error) (*group, error) {
 	if err := w.await(ctx); err != nil {
+		go w.closeUp()
 		return nil, w.fail(ctx, err)
 	}
 	defer func() { <-w.turn }()
@@ -113,6 +114,15 @@ func (w *writer) await(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// closeUp commits what was left to somebody who waited and has given up.
+func (w *writer) closeUp() {
+	w.turn <- struct{}{}
+	defer func() { <-w.turn }()
+	if w.waiting.Load() == 0 {
+		w.commit()
 	}
 }
 

@@ -93,6 +93,38 @@ func TestWaitingWritersShareACommit(t *testing.T) {
 	}
 }
 
+// Who waits for the writer is left the commit of those before, and may give up
+// just then.
+func TestAWriterIsAnsweredAlthoughTheNextOneGaveUp(t *testing.T) {
+	s := groupStore(t)
+	for range 300 {
+		impatient, giveUp := context.WithCancel(t.Context())
+		var next sync.WaitGroup
+		done := make(chan error, 1)
+		go func() {
+			done <- s.InTx(t.Context(), func(tx cms.Tx) error {
+				err := makesWorkspace(t.Context(), "w")(tx)
+				next.Go(func() { _ = s.InTx(impatient, func(cms.Tx) error { return nil }) }) // in time or not
+				for s.writer.waiting.Load() == 0 {
+					time.Sleep(10 * time.Microsecond)
+				}
+				giveUp()
+				return err
+			})
+		}()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatal("the write is committed by nobody")
+		}
+		next.Wait()
+		giveUp()
+	}
+}
+
 func TestAMemberThatFailsTakesNothingOfOthersWithIt(t *testing.T) {
 	s := groupStore(t)
 	refused := errors.New("refused")

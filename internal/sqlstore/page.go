@@ -115,15 +115,26 @@ func (q queries) PagesByID(ctx context.Context, siteID cms.ID, version cms.Versi
 	return pages, nil
 }
 
+func (q queries) KnownPages(ctx context.Context, siteID cms.ID, ids []cms.ID) ([]cms.ID, error) {
+	var known []cms.ID
+	for chunk := range slices.Chunk(ids, idChunk) {
+		where, args := q.dialect.among("id", anys(chunk))
+		more, err := all(ctx, q, scanID, `select id from directory where site_id = ? and kind = ? and `+where,
+			slices.Concat([]any{siteID, cms.KindPage}, args)...)
+		if err != nil {
+			return nil, err
+		}
+		known = append(known, more...)
+	}
+	return known, nil
+}
+
 func (q queries) LockPage(ctx context.Context, siteID cms.ID, version cms.Version, id cms.ID) (cms.Page, error) {
 	// The default row is the one that every writer locks first; the others
 	// are read after it.
-	if q.dialect.lockUpdate != "" {
-		_, err := all(ctx, q, scanID, `select id from page where site_id = ? and `+is(version)+` and id = ? and locale_id = ?`+
-			q.dialect.lockUpdate, siteID, id, cms.NoID)
-		if err != nil {
-			return cms.Page{}, err
-		}
+	err := q.lockRow(ctx, id, `select id from page where site_id = ? and `+is(version)+` and id = ? and locale_id = ?`, siteID, id, cms.NoID)
+	if err != nil {
+		return cms.Page{}, err
 	}
 	return q.Page(ctx, siteID, version, id)
 }

@@ -12,7 +12,12 @@ import (
 // without a transaction around it.
 
 // prefixed are the columns of a page as a join names them.
-var prefixed = "p." + strings.ReplaceAll(strings.ReplaceAll(pageColumns, "\n\t", " "), ", ", ", p.")
+var prefixed = columnsOf("p")
+
+// columnsOf are the columns of a page in a table of another name.
+func columnsOf(name string) string {
+	return name + "." + strings.ReplaceAll(strings.ReplaceAll(pageColumns, "\n\t", " "), ", ", ", "+name+".")
+}
 
 type foundRow struct {
 	cms.PageRow

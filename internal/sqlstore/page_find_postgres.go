@@ -30,7 +30,7 @@ func newFinders(q queries) *finders {
 	return f
 }
 
-// Here and below, the offset keeps PostgreSQL from joining tables as wholes, and
+// Here and below, the offsets keep PostgreSQL from joining tables as wholes, and
 // the select around a parameter from counting its elements: for fewer than it
 // assumes of any array, it would make a plan each time, which takes it longer
 // than to carry it out. The shapes come afterwards: it would read a table of
@@ -47,10 +47,10 @@ func (q queries) findByIDs(ctx context.Context, version cms.Version, ids []cms.I
 }
 
 func queryByIDs(version cms.Version, kind string) string {
-	return `with p as materialized (select ` + prefixed + `
-		from unnest((select cast(? as ` + kind + `))) wanted (id) cross join lateral (select * from page o
+	return `select ` + prefixed + `, s.shape from (select ` + prefixed + `
+		from unnest((select cast(? as ` + kind + `))) wanted (id) cross join lateral (select ` + columnsOf("o") + ` from page o
 			where o.site_id = (select d.site_id from directory d where d.id = wanted.id) and o.` + is(version) + ` and o.id = wanted.id
-			offset 0) p) select p.*, s.shape from p join site s on s.id = p.site_id`
+			offset 0) p offset 0) p join site s on s.id = p.site_id`
 }
 
 func (q queries) findByPathnames(ctx context.Context, version cms.Version, paths []sitePath) (map[sitePath][]cms.FoundPage, error) {
@@ -67,11 +67,11 @@ func (q queries) findByPathnames(ctx context.Context, version cms.Version, paths
 	rows, err := all(ctx, q, func(r row) (f foundRow, err error) {
 		f.PageRow, err = scanPageRow(withColumn(withColumn(withColumn(r, &f.shape), &f.asked), &f.claimed))
 		return f, err
-	}, `with p as materialized (select `+prefixed+`, p.claimed, wanted.pathname as asked
+	}, `select `+prefixed+`, p.claimed, p.asked, s.shape from (select `+prefixed+`, p.claimed, wanted.pathname as asked
 		from unnest((select cast(? as `+siteKind+`)), (select cast(? as `+nameKind+`))) wanted (site_id, pathname) cross join lateral (
-			select o.*, c.locale_id as claimed from pathname c join page o on o.site_id = c.site_id and o.`+is(version)+` and o.id = c.owner_id
+			select `+columnsOf("o")+`, c.locale_id as claimed from pathname c join page o on o.site_id = c.site_id and o.`+is(version)+` and o.id = c.owner_id
 			where c.site_id = wanted.site_id and c.`+is(version)+` and c.pathname = wanted.pathname and not c.by_route
-			offset 0) p) select p.*, s.shape from p join site s on s.id = p.site_id`, sites, names)
+			offset 0) p offset 0) p join site s on s.id = p.site_id`, sites, names)
 	return foundFor(rows, func(r foundRow) sitePath { return sitePath{r.SiteID, r.asked} }), err
 }
 

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
 	"sync"
@@ -71,12 +72,35 @@ func TestPagesAreFoundTogetherAsAlone(t *testing.T) {
 		t.Errorf("%d pages hold one pathname, want 2: %v", len(found), err)
 	}
 
-	// Those who come while a table is locked wait, and then share.
+	shareAStatement(t, s, ids, paths)
+}
+
+// shareAStatement lets readers come while a table is locked: they wait, and then
+// share. The first id is no page's.
+func shareAStatement(t *testing.T, s *Store, ids []cms.ID, paths []sitePath) {
+	t.Helper()
+	ctx := t.Context()
 	lock, err := s.write.BeginTx(ctx, nil)
 	do(t, err)
 	_, err = lock.ExecContext(ctx, `lock table page in access exclusive mode`)
 	do(t, err)
 	var readers sync.WaitGroup
+	// While others have every place, nobody overtakes those who wait.
+	for i := range maxRounds {
+		readers.Go(func() {
+			if _, err := s.FindPage(ctx, cms.Draft, cms.NewID()); cms.CodeOf(err) != cms.CodeNotFound {
+				t.Errorf("a page that is none was found: %v", err)
+			}
+		})
+		readers.Go(func() {
+			if found, err := s.FindPages(ctx, paths[0].siteID, cms.Draft, fmt.Sprintf("/none/%d", i)); len(found) > 0 || err != nil {
+				t.Errorf("a page that is none was found: %v %v", found, err)
+			}
+		})
+		until(t, "a place is taken", func() bool {
+			return s.finders.byID[cms.Draft].underWay() == i+1 && s.finders.byPathname[cms.Draft].underWay() == i+1
+		})
+	}
 	const each = 3
 	for _, id := range ids {
 		want := id

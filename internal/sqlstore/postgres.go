@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"slices"
 	"strings"
@@ -109,7 +111,7 @@ func OpenPostgres(url string, observe Observe) (*Store, error) {
 	s := newStore(postgresDialect, db, db, observe)
 	s.queries.conn = poolOf(db, pooled)
 	s.queries.finders = newFinders(s.queries)
-	s.doors = &doors{sites: map[cms.ID]*door{}}
+	s.doors = &doors{of: map[cms.ID]*door{}}
 	voice := stdlib.OpenDB(*pooled)
 	voice.SetMaxOpenConns(1)
 	s.announcer = &announcer{db: voice, node: cms.NewID().String(), tell: s.watchers.tell}
@@ -120,6 +122,9 @@ func OpenPostgres(url string, observe Observe) (*Store, error) {
 func parsePostgres(url string) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
+		if file, ok := errors.AsType[*fs.PathError](err); ok {
+			return nil, fmt.Errorf("the database URL needs a file that can't be read: %w", file)
+		}
 		// The parser's message may repeat the password.
 		return nil, errors.New("the database URL can't be read: it must look like postgres://user:password@host:5432/name")
 	}

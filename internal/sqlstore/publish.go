@@ -2,12 +2,10 @@ package sqlstore
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"galley/internal/cms"
@@ -89,7 +87,7 @@ func (q queries) LastPublish(ctx context.Context, siteID cms.ID) (cms.Publish, e
 func (q queries) Publishes(ctx context.Context, siteID, pageID cms.ID, list cms.ListQuery) ([]cms.Publish, error) {
 	where, args := `p.site_id = ?`, []any{siteID}
 	if pageID != cms.NoID {
-		where += ` and p.seq in (select since from page where site_id = ? and version = ? and id = ?
+		where += ` and p.seq > 0 and p.seq in (select since from page where site_id = ? and version = ? and id = ?
 			union select since from page_past where site_id = ? and id = ?
 			union select until from page_past where site_id = ? and id = ?)`
 		args = append(args, siteID, cms.Live, pageID, siteID, pageID, siteID, pageID)
@@ -117,7 +115,9 @@ func (q queries) UpdatePublish(ctx context.Context, p cms.Publish) error {
 }
 
 func (q queries) TakeDuePublish(ctx context.Context, now time.Time, notOf []cms.ID) (cms.Publish, error) {
-	where, args := `p.status = 'scheduled' and p.publish_at <= ?`, []any{now}
+	// While another node runs one of a site, the site's next is not due yet.
+	where, args := `p.status = 'scheduled' and p.publish_at <= ? and not exists (select 1 from publish e where e.site_id = p.site_id
+		and e.status = 'scheduled' and e.publish_at <= ? and (e.publish_at, e.id) < (p.publish_at, p.id))`, []any{now, now}
 	if len(notOf) > 0 {
 		these, more := q.dialect.among("p.site_id", anys(notOf))
 		where, args = where+` and not (`+these+`)`, append(args, more...)
@@ -157,14 +157,6 @@ func (q queries) CountLive(ctx context.Context, siteID cms.ID) (pages, rows int,
 		where site_id = ? and `+is(cms.Live), cms.NoID, siteID)
 	return counts[0], counts[1], err
 }
-
-// pastColumns are the columns that a row keeps when it is put aside.
-const pastColumns = `site_id, id, since, locale_id, own, state, name, pathname, title, description, canonical_url,
-	social_image_url, sitemap_priority, sitemap_frequency, is_online, no_index, title_sort, description_sort,
-	created_at, updated_at, published_at, deleted_at`
-
-// pastWidth is how many those are, with until when.
-const pastWidth = 23
 
 func (q queries) ReplaceLive(ctx context.Context, siteID cms.ID, seq int64, changes []cms.PageChange) error {
 	// What is put aside and what is changed are the same rows: each part is
@@ -266,223 +258,4 @@ func (q queries) MarkPages(ctx context.Context, siteID cms.ID, ids []cms.ID, pub
 		}
 	}
 	return nil
-}
-
-func (q queries) PastLocalized(ctx context.Context, siteID, localeID cms.ID) ([]cms.ID, error) {
-	ids, err := all(ctx, q, scanID, `select id from page_past where site_id = ? and locale_id = ? and own >= 0`, siteID, localeID)
-	return cms.SortIDs(ids), err
-}
-
-// pastState is a state that a page had, by the publish that put it live.
-type pastState struct {
-	id    cms.ID
-	since int64
-}
-
-func (q queries) PastPages(ctx context.Context, siteID cms.ID, ids []cms.ID) ([]cms.Page, error) {
-	var pages []cms.Page
-	for chunk := range slices.Chunk(ids, idChunk) {
-		where, args := q.dialect.among("id", anys(chunk))
-		rows, err := all(ctx, q, scanPageRow, `select `+source{table: "page_past"}.columns()+` from page_past
-			where site_id = ? and `+where, append([]any{siteID}, args...)...)
-		if err != nil {
-			return nil, err
-		}
-		states := map[pastState][]cms.PageRow{}
-		for _, r := range rows {
-			states[pastState{r.ID, r.Since}] = append(states[pastState{r.ID, r.Since}], r)
-		}
-		for _, rows := range states {
-			pages = append(pages, cms.PageFromRows(rows))
-		}
-	}
-	return pages, nil
-}
-
-func (q queries) UpdatePastPages(ctx context.Context, siteID cms.ID, changes []cms.PageChange) error {
-	for chunk := range slices.Chunk(changes, rowChunk) {
-		ended, err := q.pastUntil(ctx, siteID, chunk)
-		if err != nil {
-			return err
-		}
-		var gone, rows []any
-		for _, c := range chunk {
-			gone = append(gone, siteID, c.Before.ID, c.Before.Since)
-			for _, r := range c.After.Rows() {
-				v := r.Values
-				rows = append(rows, r.SiteID, r.ID, r.Since, r.LocaleID, r.Own, pageState(r), r.Name, v.Pathname, v.Title, v.Description,
-					v.CanonicalURL, v.SocialImageURL, v.SitemapPriority, v.SitemapFrequency, v.IsOnline, v.ExcludedFromSearchEngines,
-					cms.NullableSort(v.Title), cms.NullableSort(v.Description), r.CreatedAt, r.UpdatedAt, r.PublishedAt, r.DeletedAt,
-					ended[pastState{r.ID, r.Since}])
-			}
-		}
-		state := `(site_id = ? and id = ? and since = ?)`
-		if err := q.run(ctx, `delete from page_past where `+state+strings.Repeat(` or `+state, len(chunk)-1), gone...); err != nil {
-			return err
-		}
-		for some := range slices.Chunk(rows, rowChunk*pastWidth) {
-			row := `(` + marks(pastWidth) + `)`
-			err := q.run(ctx, `insert into page_past (`+pastColumns+`, until) values `+row+strings.Repeat(`, `+row, len(some)/pastWidth-1), some...)
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// pastUntil is until when states were live.
-func (q queries) pastUntil(ctx context.Context, siteID cms.ID, changes []cms.PageChange) (map[pastState]int64, error) {
-	ids := make([]cms.ID, len(changes))
-	for i, c := range changes {
-		ids[i] = c.Before.ID
-	}
-	where, args := q.dialect.among("id", anys(cms.SortIDs(ids)))
-	until := map[pastState]int64{}
-	_, err := all(ctx, q, func(r row) (s pastState, err error) {
-		var n int64
-		err = r.Scan(&s.id, &s.since, &n)
-		until[s] = n
-		return s, err
-	}, `select id, since, until from page_past where site_id = ? and locale_id = ? and `+where, append([]any{siteID, cms.NoID}, args...)...)
-	return until, err
-}
-
-func (q queries) LastLive(ctx context.Context, siteID, id cms.ID) (cms.Page, error) {
-	rows, err := all(ctx, q, scanPageRow, `select `+source{table: "page_past"}.columns()+` from page_past
-		where site_id = ? and id = ? and since = (select max(since) from page_past where site_id = ? and id = ?)`,
-		siteID, id, siteID, id)
-	if err == nil && len(rows) == 0 {
-		err = cms.NotFound(cms.KindPage)
-	}
-	if err != nil {
-		return cms.Page{}, err
-	}
-	return cms.PageFromRows(rows), nil
-}
-
-func (q queries) OldHistory(ctx context.Context, before time.Time) (map[cms.ID]int64, error) {
-	type last struct {
-		site cms.ID
-		seq  int64
-	}
-	kept, err := all(ctx, q, func(r row) (l last, err error) {
-		return l, r.Scan(&l.site, &l.seq)
-	}, `select site_id, max(seq) from publish where seq > 0 and published_at < ? group by site_id having count(*) > 1`, before)
-	sites := make(map[cms.ID]int64, len(kept))
-	for _, l := range kept {
-		sites[l.site] = l.seq
-	}
-	return sites, err
-}
-
-func (q queries) PurgeHistory(ctx context.Context, siteID cms.ID, seq int64) error {
-	old := ` from publish where site_id = ? and seq > 0 and seq < ?`
-	// Those that found nothing to do are what was left by one before.
-	idle := ` from publish where site_id = ? and seq = 0 and status = 'published' and previous_id in (select id` + old + `)`
-	for _, s := range []struct {
-		statement string
-		args      []any
-	}{
-		{`delete from page_past where site_id = ? and until < ?`, []any{siteID, seq}},
-		{`delete from directory where id in (select id` + idle + `)`, []any{siteID, siteID, seq}},
-		{`delete` + idle, []any{siteID, siteID, seq}},
-		{`delete from directory where id in (select id` + old + `)`, []any{siteID, seq}},
-		{`delete` + old, []any{siteID, seq}},
-	} {
-		if err := q.run(ctx, s.statement, s.args...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// LookAround matters on PostgreSQL, which gathers statistics about a minute
-// after a table has filled: until then it takes a site for a handful of rows. It
-// then passes the key by, and reads all of the site for each chunk of ids.
-func (q queries) LookAround(ctx context.Context, siteID cms.ID) error {
-	if q.dialect.unseen == "" {
-		return nil
-	}
-	tables, err := all(ctx, q, func(r row) (name string, err error) { return name, r.Scan(&name) }, q.dialect.unseen)
-	if err == nil && !slices.Contains(tables, "page") {
-		var more []string
-		more, err = q.misjudged(ctx, siteID)
-		tables = append(tables, more...)
-	}
-	if err != nil {
-		return err
-	}
-	for _, table := range tables {
-		if err := q.run(ctx, q.dialect.look+table); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// manyPages are so many that to read them all takes longer than to find a chunk
-// of them by their keys.
-const manyPages = 5_000
-
-// misjudged are the tables to look at because the planner takes a site of many
-// pages for one of few, unless it has looked for that site's sake before.
-func (q queries) misjudged(ctx context.Context, siteID cms.ID) ([]string, error) {
-	guess, err := q.guessPages(ctx, siteID)
-	if err != nil || guess >= manyPages {
-		return nil, err
-	}
-	many, err := one(ctx, q, func(r row) (many bool, err error) { return many, r.Scan(&many) },
-		`select count(*) = ? from (`+draftsOf+atMost(manyPages)+`) as pages`, manyPages, siteID)
-	if err != nil || !many || !q.looks.due(siteID, time.Now()) {
-		return nil, err
-	}
-	return []string{"page", "page_past"}, nil
-}
-
-var draftsOf = `select 1 from page where site_id = ? and ` + is(cms.Draft)
-
-// guessPages is how many rows the planner expects a site's draft to have.
-func (q queries) guessPages(ctx context.Context, siteID cms.ID) (float64, error) {
-	text, err := one(ctx, q, func(r row) (text []byte, err error) { return text, r.Scan(&text) }, q.dialect.guess+draftsOf, siteID)
-	if err != nil {
-		return 0, err
-	}
-	var plans []struct {
-		Plan struct {
-			Rows float64 `json:"Plan Rows"`
-		}
-	}
-	if err := json.Unmarshal(text, &plans); err != nil {
-		return 0, err
-	}
-	if len(plans) != 1 {
-		return 0, fmt.Errorf("a query has %d plans: %s", len(plans), text)
-	}
-	return plans[0].Plan.Rows, nil
-}
-
-// looks remembers for which sites the planner was made to look: if it still
-// misjudges one, that is too small a part of all for it to notice.
-type looks struct {
-	mu   sync.Mutex
-	last map[cms.ID]time.Time
-}
-
-const (
-	lookAgain = 10 * time.Minute
-	maxLooks  = 1_000
-)
-
-func (l *looks) due(siteID cms.ID, now time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now.Sub(l.last[siteID]) < lookAgain {
-		return false
-	}
-	if l.last == nil || len(l.last) >= maxLooks {
-		l.last = map[cms.ID]time.Time{}
-	}
-	l.last[siteID] = now
-	return true
 }

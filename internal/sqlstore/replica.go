@@ -156,9 +156,9 @@ func (s *Store) ExamineReplica(ctx context.Context, url string) Finding {
 	return judgeReplica(follows, behind.Float64)
 }
 
-// ExamineListener looks at the way by which a server hears from other nodes. It
-// changes nothing.
-func ExamineListener(ctx context.Context, url string) Finding {
+// ExamineListener looks at the way by which a server hears from other nodes: what
+// the store is told has to be heard there. It changes nothing.
+func (s *Store) ExamineListener(ctx context.Context, url string) Finding {
 	const check = "listener"
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
@@ -166,13 +166,38 @@ func ExamineListener(ctx context.Context, url string) Finding {
 	if err != nil {
 		return Finding{check, LevelFail, err.Error(), "correct --listen-url"}
 	}
-	conn, err := pgx.ConnectConfig(ctx, config)
-	if err != nil {
+	away := func(err error) Finding {
 		why := strings.Join(strings.Fields(err.Error()), " ") // it may have several lines
 		return Finding{check, LevelFail, "it does not answer: " + why, "check --listen-url: until it answers, nothing is answered from memory"}
 	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return away(err)
+	}
 	defer func() { _ = conn.Close(ctx) }() // nothing was written
-	return fine(check, "it answers")
+	word := cms.NewID().String()
+	if _, err := conn.Exec(ctx, `listen `+channel); err != nil {
+		return away(err)
+	}
+	if _, err := s.write.ExecContext(ctx, notify, channel, word+" "+goodbye); err != nil {
+		return broken(check, err)
+	}
+	waiting, cancel := context.WithTimeout(ctx, 2*silence)
+	defer cancel()
+	for {
+		n, err := conn.WaitForNotification(waiting)
+		switch {
+		case err != nil && waiting.Err() == nil:
+			return away(err)
+		case err != nil:
+			return Finding{
+				check, LevelFail, "it answers, and does not hear what the store is told",
+				"let --listen-url lead to the same database, past a pooler that lends connections by the transaction: until then, nothing is answered from memory",
+			}
+		case strings.HasPrefix(n.Payload, word):
+			return fine(check, "it hears what the store is told")
+		}
+	}
 }
 
 func judgeReplica(follows bool, behind float64) Finding {

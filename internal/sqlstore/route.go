@@ -14,16 +14,15 @@ func scanRoute(r row) (cms.Route, error) {
 }
 
 func (q queries) Route(ctx context.Context, siteID, id cms.ID) (cms.Route, error) {
-	return q.route(ctx, "", siteID, id)
+	t, err := one(ctx, q, scanRoute, `select `+routeColumns+` from route where site_id = ? and id = ?`, siteID, id)
+	return found(cms.KindRoute, t, err)
 }
 
 func (q queries) LockRoute(ctx context.Context, siteID, id cms.ID) (cms.Route, error) {
-	return q.route(ctx, q.dialect.lockUpdate, siteID, id)
-}
-
-func (q queries) route(ctx context.Context, lock string, siteID, id cms.ID) (cms.Route, error) {
-	t, err := one(ctx, q, scanRoute, `select `+routeColumns+` from route where site_id = ? and id = ?`+lock, siteID, id)
-	return found(cms.KindRoute, t, err)
+	if err := q.lockRow(ctx, id, `select id from route where site_id = ? and id = ?`, siteID, id); err != nil {
+		return cms.Route{}, err
+	}
+	return q.Route(ctx, siteID, id)
 }
 
 func (q queries) Routes(ctx context.Context, siteID cms.ID, list cms.ListQuery) ([]cms.Route, error) {

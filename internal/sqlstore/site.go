@@ -150,7 +150,7 @@ func (q queries) LockShapeOf(ctx context.Context, workspaceID cms.ID, kind cms.K
 	siteID, err = one(ctx, q, func(r row) (siteID cms.ID, err error) { return siteID, r.Scan(&siteID, &shape) },
 		`select s.id, s.shape from directory d join site s on s.id = d.site_id
 			where d.id = ? and d.kind = ? and s.workspace_id = ?`+q.siteLock(lock), id, kind, workspaceID)
-	siteID, err = found(kind, siteID, q.locked(err, waitError{lock, siteID, kind, id}))
+	siteID, err = found(kind, siteID, q.locked(err, waitError{lock: lock, site: siteID, kind: kind, id: id}))
 	return siteID, shape, err
 }
 

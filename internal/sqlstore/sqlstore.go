@@ -119,6 +119,10 @@ func (s *Store) InTx(ctx context.Context, write func(cms.Tx) error) error {
 // tryTx runs a transaction once.
 func (s *Store) tryTx(ctx context.Context, visit *visit, write func(cms.Tx) error) error {
 	defer visit.end()
+	if s.announcer != nil {
+		s.announcer.open.Add(1)
+		defer s.announcer.open.Add(-1)
+	}
 	var announced announcement
 	err := s.runTx(ctx, func(c conn) error {
 		announced = announcement{by: s.announcer}

@@ -158,6 +158,7 @@ type announcer struct {
 	node    string
 	tell    func([]cms.Subject) // those who watch here
 	healthy atomic.Bool         // announcements get out
+	open    atomic.Int64        // transactions that are not told of yet
 	mu      sync.Mutex
 	pending [][]cms.Subject // of one transaction each
 	all     bool            // so much waits that everything is told of
@@ -296,13 +297,7 @@ func (a *announcer) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			parting, cancel := context.WithTimeout(context.Background(), silence)
-			defer cancel()
-			if a.send(parting) == nil {
-				// If this is lost, the node is missed: that is well, too.
-				_, _ = a.db.ExecContext(parting, notify, channel, a.node+" "+goodbye)
-			}
-			a.healthy.Store(false)
+			a.part()
 			return
 		case <-ticker.C:
 		}
@@ -317,6 +312,19 @@ func (a *announcer) run(ctx context.Context) {
 			settled = last
 		}
 		cancel()
+	}
+}
+
+// part sends what there is to tell, and says goodbye. It does not if a transaction
+// is still open, of which nobody might be told then: the node is missed for that.
+func (a *announcer) part() {
+	parting, cancel := context.WithTimeout(context.Background(), silence)
+	defer cancel()
+	err := a.send(parting)
+	a.healthy.Store(false) // what begins now tells of itself
+	if err == nil && a.open.Load() == 0 && a.idle() {
+		// If this is lost, the node is missed: that is well, too.
+		_, _ = a.db.ExecContext(parting, notify, channel, a.node+" "+goodbye)
 	}
 }
 

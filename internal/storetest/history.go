@@ -63,7 +63,7 @@ func newHistory(t *testing.T, store cms.Store) history {
 // versions are what was live after each publish, and is now, by version.
 func (h history) versions() map[cms.Version][]cms.Page {
 	return map[cms.Version][]cms.Page{
-		cms.AfterPublish(1): {h.a1, h.b1, h.c1}, cms.AfterPublish(2): {h.a2, h.b1, h.c1},
+		cms.AfterPublish(0): {}, cms.AfterPublish(1): {h.a1, h.b1, h.c1}, cms.AfterPublish(2): {h.a2, h.b1, h.c1},
 		cms.AfterPublish(3): {h.b3, h.c1}, cms.Live: {h.b3, h.c1},
 	}
 }
@@ -97,9 +97,9 @@ func checkPastLists(t *testing.T, store cms.Store, h history, version cms.Versio
 	for _, sort := range cms.PageSorts {
 		for _, locale := range []cms.ID{cms.NoID, h.french, h.german} {
 			q := cms.PageQuery{SiteID: h.site.ID, Version: version, LocaleID: locale, Sort: sort, IncludeOffline: true}
-			want := make([]cms.PageRow, len(pages))
-			for i, p := range pages {
-				want[i] = p.In(locale)
+			var want []cms.PageRow
+			for _, p := range pages {
+				want = append(want, p.In(locale))
 			}
 			slices.SortFunc(want, func(a, b cms.PageRow) int { return a.Position(sort).Compare(b.Position(sort)) })
 			same(t, "list by "+string(sort), listed(t, store, q), want)
@@ -112,7 +112,8 @@ func checkPastLists(t *testing.T, store cms.Store, h history, version cms.Versio
 func checkPastPaths(t *testing.T, store cms.Store, h history, version cms.Version, pages []cms.Page) {
 	t.Helper()
 	locales := value(store.Locales(t.Context(), h.site.ID))(t)
-	want, wantClaims, names := map[cms.ID]map[cms.ID]string{}, []cms.Claim{}, []string{"/unknown"}
+	want, names := map[cms.ID]map[cms.ID]string{}, []string{"/unknown"}
+	var wantClaims []cms.Claim
 	for _, p := range pages {
 		want[p.ID] = nil
 		for locale, l := range p.Localizations {
@@ -168,6 +169,8 @@ func historyOfPublishes(t *testing.T, store cms.Store) {
 	}
 	pages, rows, err := store.CountLive(t.Context(), h.site.ID)
 	same(t, "CountLive", []any{pages, rows, err}, []any{2, len(h.b3.Rows()) + len(h.c1.Rows()), nil})
+	sameList(t, "KnownPages", cms.SortIDs(value(store.KnownPages(t.Context(), h.site.ID, []cms.ID{c, cms.NewID(), a, h.publishes[0].ID, b}))(t)), []cms.ID{a, b, c})
+	sameList(t, "KnownPages of another site", value(store.KnownPages(t.Context(), aSite(t, store).ID, []cms.ID{a, b}))(t), nil)
 	same(t, "LastLive", value(store.LastLive(t.Context(), h.site.ID, a))(t), h.a2)
 	_, err = store.LastLive(t.Context(), h.site.ID, c)
 	wantNotFound(t, "LastLive of one that never went", cms.KindPage, err)

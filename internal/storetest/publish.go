@@ -1,9 +1,9 @@
 package storetest
 
 import (
-	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -119,182 +119,126 @@ func publishDue(t *testing.T, store cms.Store) {
 }
 
 // publishDueTwice holds one transaction open while another looks: whether that
-// waits or passes over, it never gets the same publish.
+// waits or passes over, it never gets the same publish, nor a later one of the
+// same site before the first is done.
 func publishDueTwice(t *testing.T, store cms.Store) {
 	site := aSite(t, store)
-	createPublishes(t, store, scheduled(site.ID, later(1)), scheduled(site.ID, later(2)))
-	var taken [2]cms.ID
-	held, second := make(chan struct{}), make(chan struct{})
-	take := func(i int, hold func()) error {
-		return store.InTx(t.Context(), func(tx cms.Tx) error {
+	first, second, other := scheduled(site.ID, later(1)), scheduled(site.ID, later(2)), scheduled(aSite(t, store).ID, later(3))
+	createPublishes(t, store, first, second, other)
+	take := func(hold func()) (taken cms.ID, err error) {
+		err = store.InTx(t.Context(), func(tx cms.Tx) error {
 			p, err := tx.TakeDuePublish(t.Context(), later(5), nil)
 			if err != nil {
 				return err
 			}
-			taken[i] = p.ID
+			taken = p.ID
 			hold()
 			p.Status = cms.StatusPublished
 			return tx.UpdatePublish(t.Context(), p)
 		})
+		return taken, err
 	}
-	var both sync.WaitGroup
+	held, looked := make(chan struct{}), make(chan struct{})
+	var released atomic.Bool
+	var holder sync.WaitGroup
 	var opened sync.Once
-	both.Go(func() {
-		err := take(0, func() {
+	holder.Go(func() {
+		got, err := take(func() {
 			opened.Do(func() { close(held) })
 			select {
-			case <-second:
+			case <-looked:
 			case <-time.After(300 * time.Millisecond): // the other waits for this one
 			}
+			released.Store(true)
 		})
-		if err != nil {
-			t.Error(err)
+		if err != nil || got != first.ID {
+			t.Errorf("the first took %s, %v, want %s", got, err, first.ID)
 		}
 	})
 	<-held
-	if err := take(1, func() {}); err != nil {
+	got, err := take(func() {
+		if !released.Load() {
+			close(looked)
+		}
+	})
+	if err != nil {
 		t.Error(err)
 	}
-	close(second)
-	both.Wait()
-	if taken[0] == taken[1] || taken[0] == cms.NoID || taken[1] == cms.NoID {
-		t.Errorf("two transactions took %v", taken)
+	select {
+	case <-looked:
+		same(t, "meanwhile", got, other.ID)
+	default:
+		if got != second.ID && got != other.ID {
+			t.Errorf("the second took %s, want %s or %s", got, second.ID, other.ID)
+		}
 	}
+	holder.Wait()
+	rest := []cms.ID{second.ID, other.ID}
+	if got == second.ID {
+		rest = rest[1:]
+	} else {
+		rest = rest[:1]
+	}
+	last, err := take(func() {})
+	if err != nil {
+		t.Error(err)
+	}
+	same(t, "afterwards", []cms.ID{last}, rest)
 }
 
-// publishDueRace lets many take what is due, each of which has to go to one.
+// publishDueRace lets many take what is due, each of which has to go to one, and
+// those of one site in the order of their times.
 func publishDueRace(t *testing.T, store cms.Store) {
-	site := aSite(t, store)
-	const n = 20
-	for i := range n {
-		createPublishes(t, store, scheduled(site.ID, later(i)))
+	const sites, each = 3, 10
+	for range sites {
+		site := aSite(t, store)
+		for i := range each {
+			createPublishes(t, store, scheduled(site.ID, later(i)))
+		}
 	}
 	var mu sync.Mutex
-	times := map[cms.ID]int{}
+	taken := map[cms.ID][]cms.Publish{} // by site
+	count := 0
 	var nodes sync.WaitGroup
 	for range 4 {
 		nodes.Go(func() {
-			for range n { // one that finds the rest locked may come too early
+			for t.Context().Err() == nil {
 				var p cms.Publish
 				err := store.InTx(t.Context(), func(tx cms.Tx) (err error) {
-					if p, err = tx.TakeDuePublish(t.Context(), later(n), nil); err != nil {
+					if p, err = tx.TakeDuePublish(t.Context(), later(each), nil); err != nil {
 						return err
 					}
+					mu.Lock() // before it is done, when others may go on
+					taken[p.SiteID] = append(taken[p.SiteID], p)
+					mu.Unlock()
 					p.Status = cms.StatusPublished
 					return tx.UpdatePublish(t.Context(), p)
 				})
-				switch {
-				case err == nil:
-					mu.Lock()
-					times[p.ID]++
-					mu.Unlock()
-				case cms.CodeOf(err) != cms.CodeNotFound:
+				if err != nil && cms.CodeOf(err) != cms.CodeNotFound {
 					t.Error(err)
+					return
+				}
+				mu.Lock()
+				if err == nil {
+					count++
+				}
+				all := count == sites*each // until then, what is left may be locked
+				mu.Unlock()
+				if all {
+					return
 				}
 			}
 		})
 	}
 	nodes.Wait()
-	if len(times) != n {
-		t.Errorf("%d of %d were taken", len(times), n)
-	}
-	for id, count := range times {
-		if count != 1 {
-			t.Errorf("publish %s was taken %d times", id, count)
+	for site, publishes := range taken {
+		if len(publishes) != each {
+			t.Errorf("%d of %d publishes of site %s were taken", len(publishes), each, site)
 		}
-	}
-}
-
-func keptAnswers(t *testing.T, store cms.Store) {
-	credential := cms.NewID()
-	k := cms.KeptAnswer{
-		Credential: credential, Key: "k", Request: cms.KeyHash{1, 2}, Status: 201, Location: "/x", Body: []byte("{\x00}"), Sealed: true, At: at,
-	}
-	keep := func(k cms.KeptAnswer) {
-		t.Helper()
-		write(t, store, func(tx cms.Tx) error { return tx.KeepAnswer(t.Context(), k) })
-	}
-	find := func(key string, since time.Time) (cms.KeptAnswer, error) {
-		return store.KeptAnswer(t.Context(), credential, key, since)
-	}
-	keep(k)
-	same(t, "kept", value(find("k", later(-1)))(t), k)
-	_, err := find("k", at)
-	wantNotFound(t, "kept before", cms.KindAnswer, err)
-	_, err = find("K", later(-1))
-	wantNotFound(t, "another key", cms.KindAnswer, err)
-	_, err = store.KeptAnswer(t.Context(), cms.NewID(), "k", later(-1))
-	wantNotFound(t, "another credential", cms.KindAnswer, err)
-
-	k.Status, k.Body, k.At = 200, []byte("new"), later(5)
-	keep(k)
-	same(t, "in place of the older one", value(find("k", later(-1)))(t), k)
-	old, older := k, k
-	old.Key, old.At = "old", later(4)
-	older.Key, older.At = "older", later(3)
-	keep(old)
-	keep(older)
-	forget := func(limit, want int) {
-		t.Helper()
-		write(t, store, func(tx cms.Tx) error {
-			n, err := tx.ForgetAnswers(t.Context(), later(5), limit)
-			same(t, "how many were forgotten", n, want)
-			return err
-		})
-	}
-	forget(1, 1)
-	_, err = find("older", later(-1))
-	wantNotFound(t, "forgotten first", cms.KindAnswer, err)
-	same(t, "not forgotten yet", value(find("old", later(-1)))(t), old)
-	forget(10, 1)
-	_, err = find("old", later(-1))
-	wantNotFound(t, "forgotten", cms.KindAnswer, err)
-	forget(10, 0)
-	same(t, "not forgotten", value(find("k", later(-1)))(t), k)
-}
-
-// lockedRequest counts how many are in the part that a lock keeps to one.
-func lockedRequest(t *testing.T, store cms.Store) {
-	credential := cms.NewID()
-	var mu sync.Mutex
-	inside, refused := 0, 0
-	var writers sync.WaitGroup
-	for range 8 {
-		writers.Go(func() {
-			err := store.InTx(t.Context(), func(tx cms.Tx) error {
-				ok, err := tx.LockRequest(t.Context(), credential, "k")
-				if err != nil {
-					return err
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				if !ok {
-					refused++
-					return nil
-				}
-				inside++
-				if inside > 1 {
-					t.Error("two transactions answer the same request")
-				}
-				mu.Unlock()
-				time.Sleep(20 * time.Millisecond)
-				mu.Lock()
-				inside--
-				return nil
-			})
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	writers.Wait()
-	write(t, store, func(tx cms.Tx) error {
-		for _, key := range []string{"k", "other"} {
-			if ok, err := tx.LockRequest(t.Context(), credential, key); !ok || err != nil {
-				return fmt.Errorf("the lock was not given up: %w", err)
+		for i, p := range publishes {
+			if !p.PublishAt.Equal(later(i)) {
+				t.Errorf("publish %d of site %s is that of %s, want %s", i, site, p.PublishAt, later(i))
 			}
 		}
-		return nil
-	})
-	t.Logf("%d refused", refused)
+	}
 }

@@ -303,3 +303,51 @@ func sitePurgeLimit(t *testing.T, store cms.Store) {
 		t.Errorf("%d sites were purged, want none", n)
 	}
 }
+
+func siteShape(t *testing.T, store cms.Store) {
+	site := aSite(t, store)
+	locale := newLocale(site.ID, "fr")
+	last := value(store.Shape(t.Context(), site.ID))(t)
+	for _, step := range []struct {
+		name    string
+		changes bool
+		do      func(cms.Tx) error
+	}{
+		{"a new locale", true, func(tx cms.Tx) error { return tx.CreateLocale(t.Context(), locale) }},
+		{"a changed locale", true, func(tx cms.Tx) error { return tx.UpdateLocale(t.Context(), locale) }},
+		{"a changed site", true, func(tx cms.Tx) error { return tx.UpdateSite(t.Context(), site) }},
+		{"a rotated key", true, func(tx cms.Tx) error {
+			site.PublicAPIKey = cms.NewSiteKey()
+			return tx.RotateSiteKey(t.Context(), site, at)
+		}},
+		{"a new page", false, func(tx cms.Tx) error { return tx.CreatePages(t.Context(), newPage(site.ID, "/p")) }},
+	} {
+		write(t, store, step.do)
+		shape := value(store.Shape(t.Context(), site.ID))(t)
+		if (shape != last) != step.changes {
+			t.Errorf("%s: the shape went from %d to %d", step.name, last, shape)
+		}
+		last = shape
+	}
+	_, err := store.Shape(t.Context(), cms.NewID())
+	wantNotFound(t, "unknown site", cms.KindSite, err)
+	for _, lock := range []cms.Lock{cms.LockShared, cms.LockExclusive} {
+		write(t, store, func(tx cms.Tx) error {
+			same(t, "locked", value(tx.LockShape(t.Context(), site.WorkspaceID, site.ID, lock))(t), last)
+			siteID, shape, err := tx.LockShapeOf(t.Context(), site.WorkspaceID, cms.KindLocale, locale.ID, lock)
+			same(t, "of a locale", []any{siteID, shape}, []any{site.ID, last})
+			if err != nil {
+				return err
+			}
+			_, err = tx.LockShape(t.Context(), cms.NewID(), site.ID, lock)
+			wantNotFound(t, "of another workspace", cms.KindSite, err)
+			_, _, err = tx.LockShapeOf(t.Context(), cms.NewID(), cms.KindLocale, locale.ID, lock)
+			wantNotFound(t, "of another workspace's locale", cms.KindLocale, err)
+			_, err = tx.LockShape(t.Context(), site.WorkspaceID, cms.NewID(), lock)
+			wantNotFound(t, "unknown site, locked", cms.KindSite, err)
+			_, _, err = tx.LockShapeOf(t.Context(), site.WorkspaceID, cms.KindPage, locale.ID, lock)
+			wantNotFound(t, "of another kind", cms.KindPage, err)
+			return nil
+		})
+	}
+}

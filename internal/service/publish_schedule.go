@@ -1,0 +1,192 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"galley/internal/cms"
+)
+
+// CancelPublish cancels a scheduled publish.
+func (s *Service) CancelPublish(ctx context.Context, who Caller, id cms.ID, match Match[cms.Publish]) error {
+	return s.inTx(ctx, func(tx cms.Tx) error {
+		site, err := who.lockChildSite(ctx, tx, cms.KindPublish, Ref{ID: id}, nil, cms.LockExclusive)
+		if err != nil {
+			return err
+		}
+		p, err := tx.LockPublish(ctx, site.ID, id)
+		if err != nil {
+			return err
+		}
+		if p.Status != cms.StatusScheduled {
+			return cms.Conflict("Only a scheduled publish can be canceled, this one is " + string(p.Status))
+		}
+		if err := match.check(p); err != nil {
+			return err
+		}
+		before := p
+		p.Status = cms.StatusCanceled
+		if err := tx.UpdatePublish(ctx, p); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, who.actor(), wrotePublish(p, before, p))
+	})
+}
+
+// RunDuePublish runs one scheduled publish whose time has come, of another site
+// than these and those of which one is being run here, and tells whether there was
+// one. The lock on it lasts until it is published, so that of any number of nodes
+// one runs it, and another takes it up if that one dies. A publish that can't be,
+// by a clash or its guard, is noted as failed.
+func (s *Service) RunDuePublish(ctx context.Context, notOf ...cms.ID) (*cms.Publish, error) {
+	var due *cms.Publish
+	var site cms.ID
+	defer func() { s.dueSites.giveBack(site) }()
+	err := s.write(ctx, func(tx cms.Tx) error { // it runs again after a wait for the site
+		due = nil
+		p, err := s.takeDue(ctx, tx, &site, notOf)
+		if err != nil {
+			return err
+		}
+		due = &p
+		return s.runDue(ctx, tx, due)
+	})
+	switch {
+	case due == nil && cms.CodeOf(err) == cms.CodeNotFound:
+		return nil, nil //nolint:nilnil // nothing is due
+	case cms.CodeOf(err) == cms.CodeConflict || cms.CodeOf(err) == cms.CodeNotFound:
+		return due, s.failPublish(ctx, due, err)
+	}
+	return due, err
+}
+
+// takeDue takes a due publish, and with it the site: the one that was taken
+// before, or another.
+func (s *Service) takeDue(ctx context.Context, tx cms.Tx, site *cms.ID, notOf []cms.ID) (cms.Publish, error) {
+	for {
+		p, err := tx.TakeDuePublish(ctx, s.now(), append(s.dueSites.but(*site), notOf...))
+		if err != nil || p.SiteID == *site {
+			return p, err
+		}
+		if s.dueSites.take(p.SiteID) {
+			s.dueSites.giveBack(*site)
+			*site = p.SiteID
+			return p, nil
+		}
+	}
+}
+
+// dueSites are those of which a due publish is being run, or waits for its site.
+type dueSites struct {
+	mu    sync.Mutex
+	taken []cms.ID
+}
+
+func (d *dueSites) take(site cms.ID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if slices.Contains(d.taken, site) {
+		return false
+	}
+	d.taken = append(d.taken, site)
+	return true
+}
+
+func (d *dueSites) giveBack(site cms.ID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.taken = slices.DeleteFunc(d.taken, func(id cms.ID) bool { return id == site })
+}
+
+// but are all that are taken but one.
+func (d *dueSites) but(site cms.ID) []cms.ID {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(d.taken), func(id cms.ID) bool { return id == site })
+}
+
+func (s *Service) runDue(ctx context.Context, tx cms.Tx, p *cms.Publish) error {
+	site, err := tx.LockSite(ctx, p.SiteID, cms.LockExclusive)
+	if err != nil {
+		return err
+	}
+	if site.DeletedAt != nil {
+		return cms.NotFound(cms.KindSite)
+	}
+	locales, err := tx.Locales(ctx, site.ID)
+	if err != nil {
+		return err
+	}
+	if err := lookAround(ctx, tx, *p, p.Plan != nil); err != nil {
+		return err
+	}
+	if p.Plan != nil {
+		if err := checkPlan(ctx, tx, site, locales, *p.Plan); err != nil {
+			return err
+		}
+	}
+	rel, err := collect(ctx, tx, site, locales, p.Select)
+	if err != nil {
+		return err
+	}
+	before := *p
+	if err := s.release(ctx, tx, locales, rel, p, tx.UpdatePublish); err != nil {
+		return err
+	}
+	if p.ID == cms.NoID {
+		// There was nothing to publish: it has run, and left what was live.
+		p.ID, p.PublishedAt = before.ID, new(s.now())
+		last, err := tx.LastPublish(ctx, p.SiteID)
+		if err != nil && cms.CodeOf(err) != cms.CodeNotFound {
+			return err
+		}
+		if err == nil {
+			p.PreviousID = &last.ID
+		}
+		if err := tx.UpdatePublish(ctx, *p); err != nil {
+			return err
+		}
+	}
+	return s.record(ctx, tx, scheduler(site, *p), wrotePublish(*p, before, *p))
+}
+
+// scheduler is who a scheduled publish runs for.
+func scheduler(site cms.Site, p cms.Publish) actor {
+	by := unasked(site.WorkspaceID, "runPublish")
+	by.appID = p.CreatedBy
+	return by
+}
+
+func (s *Service) failPublish(ctx context.Context, p *cms.Publish, cause error) error {
+	return s.write(ctx, func(tx cms.Tx) error {
+		now, err := tx.LockPublish(ctx, p.SiteID, p.ID)
+		if err != nil {
+			return err
+		}
+		if now.Status != cms.StatusScheduled {
+			*p = now // somebody else was quicker
+			return nil
+		}
+		site, err := tx.Site(ctx, p.SiteID)
+		if err != nil {
+			return err
+		}
+		before := now
+		now.Status, now.Reason = cms.StatusFailed, new(reasonOf(cause))
+		*p = now
+		if err := tx.UpdatePublish(ctx, now); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, scheduler(site, now), wrotePublish(now, before, now))
+	})
+}
+
+func reasonOf(err error) string {
+	message := err.Error()
+	if _, after, ok := strings.Cut(message, ": "); ok {
+		message = after // without the code
+	}
+	return message
+}

@@ -1,0 +1,102 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"galley/internal/cms"
+)
+
+// LookAround matters on PostgreSQL, which gathers statistics about a minute
+// after a table has filled: until then it takes a site for a handful of rows. It
+// then passes the key by, and reads all of the site for each chunk of ids.
+func (q queries) LookAround(ctx context.Context, siteID cms.ID) error {
+	if q.dialect.unseen == "" {
+		return nil
+	}
+	tables, err := all(ctx, q, func(r row) (name string, err error) { return name, r.Scan(&name) }, q.dialect.unseen)
+	if err == nil && !slices.Contains(tables, "page") {
+		var more []string
+		more, err = q.misjudged(ctx, siteID)
+		tables = append(tables, more...)
+	}
+	if err != nil {
+		return err
+	}
+	for _, table := range tables {
+		if err := q.run(ctx, q.dialect.look+table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// largeSite is a site with so many pages that to read them all takes longer than
+// to find a chunk of them by their keys.
+const largeSite = 5_000
+
+// misjudged are the tables to look at because the planner takes a site of many
+// pages for one of few, unless it has looked for that site's sake before.
+func (q queries) misjudged(ctx context.Context, siteID cms.ID) ([]string, error) {
+	guess, err := q.guessPages(ctx, siteID)
+	if err != nil || guess >= largeSite {
+		return nil, err
+	}
+	many, err := one(ctx, q, func(r row) (many bool, err error) { return many, r.Scan(&many) },
+		`select count(*) = ? from (`+draftsOf+atMost(largeSite)+`) as pages`, largeSite, siteID)
+	if err != nil || !many || !q.looks.due(siteID, time.Now()) {
+		return nil, err
+	}
+	return []string{"page", "page_past"}, nil
+}
+
+var draftsOf = `select 1 from page where site_id = ? and ` + is(cms.Draft)
+
+// guessPages is how many rows the planner expects a site's draft to have.
+func (q queries) guessPages(ctx context.Context, siteID cms.ID) (float64, error) {
+	text, err := one(ctx, q, func(r row) (text []byte, err error) { return text, r.Scan(&text) }, q.dialect.guess+draftsOf, siteID)
+	if err != nil {
+		return 0, err
+	}
+	var plans []struct {
+		Plan struct {
+			Rows float64 `json:"Plan Rows"`
+		}
+	}
+	if err := json.Unmarshal(text, &plans); err != nil {
+		return 0, err
+	}
+	if len(plans) != 1 {
+		return 0, fmt.Errorf("a query has %d plans: %s", len(plans), text)
+	}
+	return plans[0].Plan.Rows, nil
+}
+
+// looks remembers for which sites the planner was made to look: if it still
+// misjudges one, that is too small a part of all for it to notice.
+type looks struct {
+	mu   sync.Mutex
+	last map[cms.ID]time.Time
+}
+
+const (
+	lookAgain = 10 * time.Minute
+	maxLooks  = 1_000
+)
+
+func (l *looks) due(siteID cms.ID, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Sub(l.last[siteID]) < lookAgain {
+		return false
+	}
+	if l.last == nil || len(l.last) >= maxLooks {
+		l.last = map[cms.ID]time.Time{}
+	}
+	l.last[siteID] = now
+	return true
+}

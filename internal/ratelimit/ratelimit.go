@@ -82,6 +82,7 @@ type Memory struct {
 	mu      sync.Mutex
 	buckets map[counted]time.Time
 	swept   time.Time
+	latest  time.Time // that it knows of
 }
 
 // counted is a bucket at a rate. A bucket whose rate is changed starts anew:
@@ -95,10 +96,16 @@ type counted struct {
 // NewMemory makes an empty limiter.
 func NewMemory() *Memory { return &Memory{buckets: map[counted]time.Time{}} }
 
-// Take admits a request to a bucket at a time, or does not.
+// Take admits a request to a bucket at a time, or does not. Callers look at the
+// clock before they come here, and may come in another order: to one of them, a
+// bucket would seem to take longer than it can.
 func (m *Memory) Take(bucket string, rate Rate, now time.Time) Result {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if now.Before(m.latest) {
+		now = m.latest
+	}
+	m.latest = now
 	m.sweep(now)
 	key := counted{bucket, rate}
 	full, result := rate.take(m.buckets[key], now)

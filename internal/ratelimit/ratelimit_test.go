@@ -221,3 +221,17 @@ func TestRateText(t *testing.T) {
 		}
 	}
 }
+
+// Who looked at the clock first may be counted last.
+func TestTheOrderOfCallersDoesNotMatter(t *testing.T) {
+	r, m := rate(t, "3/60"), ratelimit.NewMemory()
+	for want := 2; want >= 0; want-- {
+		got := m.Take("k", r, start.Add(time.Duration(want)*time.Second))
+		if reset := time.Duration(3-want) * 20 * time.Second; !got.Allowed || got.Remaining != want || got.ResetAfter != reset {
+			t.Errorf("%+v, want %d remaining, reset after %v", got, want, reset)
+		}
+	}
+	if got := m.Take("k", r, start); got.Allowed || got.ResetAfter != time.Minute || got.RetryAfter != 20*time.Second {
+		t.Errorf("the fourth of three: %+v", got)
+	}
+}

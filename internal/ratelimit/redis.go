@@ -11,7 +11,8 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 )
 
-// Bounds on what counting may cost a request while Redis is slow or away.
+// Bounds on what counting may cost a request while Redis is slow or away. Those
+// that are named in the URL of Redis go before.
 const (
 	redisTimeout = 100 * time.Millisecond
 	redisRest    = time.Second // between tries while it is away
@@ -24,7 +25,7 @@ type Redis struct {
 	client  *redis.Client
 	limiter *redis_rate.Limiter
 	alone   *Memory
-	timeout time.Duration // of an answer
+	timeout time.Duration // of an answer, by way of a new connection
 	changed func(away error)
 
 	restUntil atomic.Int64 // since the program began; 0: Redis answers
@@ -33,14 +34,11 @@ type Redis struct {
 // NewRedis makes a limiter on the Redis at a URL. changed is told once when
 // Redis goes away, with the reason, and once when it is back, with nil.
 func NewRedis(url string, changed func(away error)) (*Redis, error) {
-	return newRedis(url, redisTimeout, changed)
-}
-
-func newRedis(url string, timeout time.Duration, changed func(away error)) (*Redis, error) {
-	client, err := newClient(url, timeout)
+	client, err := newClient(url, redisTimeout)
 	if err != nil {
 		return nil, err
 	}
+	timeout := client.Options().DialTimeout + client.Options().ReadTimeout
 	return &Redis{client: client, limiter: redis_rate.NewLimiter(client), alone: NewMemory(), timeout: timeout, changed: changed}, nil
 }
 
@@ -50,9 +48,13 @@ func newClient(url string, timeout time.Duration) (*redis.Client, error) {
 		// The parser's message may repeat the password.
 		return nil, errors.New("the Redis URL can't be read: it must look like redis://user:password@host:6379/0")
 	}
-	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = timeout, timeout, timeout
-	options.MaxRetries = -1
-	logging.Disable() // the caller is told
+	for _, named := range []*time.Duration{&options.DialTimeout, &options.ReadTimeout, &options.WriteTimeout} {
+		if *named <= 0 {
+			*named = timeout
+		}
+	}
+	options.MaxRetries, options.DialerRetries = -1, 1 // tries, that is; the request waits for them
+	logging.Disable()                                 // the caller is told
 	return redis.NewClient(options), nil
 }
 
@@ -81,7 +83,7 @@ func (r *Redis) Take(ctx context.Context, bucket string, rate Rate) Result {
 		return r.alone.Take(bucket, rate, now)
 	}
 	// A caller that gives up must not look like a Redis that is away.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*r.timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
 	defer cancel()
 	// The rate is in the name for the reason that it is in Memory's.
 	got, err := r.limiter.Allow(ctx, "galley:"+bucket+":"+rate.String(), redis_rate.Limit{Rate: rate.Requests, Burst: rate.Requests, Period: rate.Period})
@@ -98,14 +100,17 @@ func (r *Redis) Take(ctx context.Context, bucket string, rate Rate) Result {
 }
 
 // result reads the library's answer. Its count of what remains is one low at
-// first, so it is worked out from the time until the bucket is full.
+// first, so it is worked out from the time until the bucket is full. Its times
+// are by the clock of Redis: where that was set back, they are longer than any
+// bucket takes.
 func (r Rate) result(got *redis_rate.Result) Result {
+	reset := min(got.ResetAfter, r.burst())
 	result := Result{
-		Allowed: got.Allowed > 0, ResetAfter: got.ResetAfter,
-		Remaining: max(0, int((r.burst()-got.ResetAfter+r.each()/2)/r.each())),
+		Allowed: got.Allowed > 0, ResetAfter: reset,
+		Remaining: max(0, int((r.burst()-reset+r.each()/2)/r.each())),
 	}
 	if !result.Allowed {
-		result.Remaining, result.RetryAfter = 0, got.RetryAfter
+		result.Remaining, result.RetryAfter = 0, min(got.RetryAfter, r.each())
 	}
 	return result
 }

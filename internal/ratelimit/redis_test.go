@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"galley/internal/pgtest"
 	"galley/internal/ratelimit"
 )
@@ -40,9 +42,11 @@ func startRedis(t *testing.T, addr string) (stop func()) {
 	return nil
 }
 
+// newRedis is a node that waits for Redis as long as a busy machine takes: only
+// one that is gone is away.
 func newRedis(t *testing.T, addr string, changed func(error)) *ratelimit.Redis {
 	t.Helper()
-	r, err := ratelimit.NewPatientRedis("redis://"+addr+"/0", changed)
+	r, err := ratelimit.NewRedis("redis://"+addr+"/0?dial_timeout=30s&read_timeout=30s&write_timeout=30s", changed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +91,26 @@ func TestRedisRemainingAddsUp(t *testing.T) {
 	}
 }
 
+// A clock that is set back leaves buckets that are full later than any bucket
+// takes to fill.
+func TestRedisWhoseClockWasSetBack(t *testing.T) {
+	addr := pgtest.FreeAddress(t)
+	startRedis(t, addr)
+	rate := ratelimit.Rate{Requests: 5, Period: time.Hour}
+	client := redis.NewClient(&redis.Options{Addr: addr})
+	defer client.Close()
+	began := time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC) // when the time of a bucket begins
+	full := time.Now().Add(rate.Period + 10*time.Minute).Sub(began).Seconds()
+	if err := client.Set(t.Context(), "rate:galley:app:1:"+rate.String(), full, time.Hour).Err(); err != nil {
+		t.Fatal(err)
+	}
+	node := newRedis(t, addr, func(away error) { t.Errorf("Redis is away: %v", away) })
+	want := ratelimit.Result{ResetAfter: rate.Period, RetryAfter: rate.Period / 5}
+	if got := node.Take(t.Context(), "app:1", rate); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
 func TestAChangedRateCountsAtOnceInRedis(t *testing.T) {
 	addr := pgtest.FreeAddress(t)
 	startRedis(t, addr)
@@ -101,6 +125,33 @@ func TestAChangedRateCountsAtOnceInRedis(t *testing.T) {
 	}
 	if node.Take(t.Context(), "app:1", fast).Allowed {
 		t.Error("the raised limit is no limit")
+	}
+}
+
+// A Redis that says nothing is waited for, but not for long.
+func TestSilentRedisIsAway(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	for _, query := range []string{"", "?read_timeout=1ms", "?read_timeout=-1"} {
+		changes := make(chan error, 1)
+		node, err := ratelimit.NewRedis("redis://"+silent.Addr().String()+"/0"+query, func(away error) { changes <- away })
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken := make(chan ratelimit.Result, 1)
+		go func() { taken <- node.Take(t.Context(), "app:1", ratelimit.Rate{Requests: 3, Period: time.Hour}) }()
+		select {
+		case got := <-taken:
+			if away := <-changes; !got.Allowed || got.Remaining != 2 || away == nil {
+				t.Errorf("%q: %+v, away: %v", query, got, away)
+			}
+		case <-time.After(time.Minute):
+			t.Errorf("%q: it is waited for forever", query)
+		}
+		_ = node.Close()
 	}
 }
 

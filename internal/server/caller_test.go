@@ -57,7 +57,7 @@ func (r *running) dial(t *testing.T) *caller {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(2 * time.Minute))
 	return &caller{Conn: conn, server: r.listener}
 }
 

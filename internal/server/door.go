@@ -13,8 +13,6 @@ const (
 	// maxRefusing are the connections that are being told that there is no
 	// room. While they are so many, the next ones wait in the kernel's queue.
 	maxRefusing = 256
-	// refuseTimeout is how long that may take with one.
-	refuseTimeout = 500 * time.Millisecond
 	// maxRefused is how much of a refused request is read.
 	maxRefused = 64 << 10
 )
@@ -29,6 +27,7 @@ type door struct {
 	handler http.Handler  // answers what is asked for
 	idle    time.Duration // how long guests may be idle
 	write   time.Duration // and take to read an answer
+	refuses time.Duration // how long it may take to refuse one
 	queue   queue
 
 	open, refused atomic.Int64
@@ -48,7 +47,7 @@ func (d *door) Accept() (net.Conn, error) {
 		}
 		d.open.Add(-1)
 		d.refused.Add(1)
-		d.refusing <- struct{}{} // not for longer than refuseTimeout
+		d.refusing <- struct{}{} // not for longer than that may take with one
 		go func() {
 			defer func() { <-d.refusing }()
 			d.refuse(conn)
@@ -74,7 +73,7 @@ func (d *door) refuse(conn net.Conn) {
 	if d.refusal == nil {
 		return
 	}
-	_ = conn.SetDeadline(time.Now().Add(refuseTimeout))
+	_ = conn.SetDeadline(time.Now().Add(d.refuses))
 	if _, err := conn.Read(make([]byte, 1024)); err != nil {
 		return
 	}

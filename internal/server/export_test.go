@@ -40,8 +40,8 @@ func (s *Server) Overload(on bool) {
 type Queue struct{ queue }
 
 // Look tells of a wait, and returns whether requests are refused now.
-func (q *Queue) Look(wait time.Duration, now time.Time) bool {
-	q.look(wait, now.UnixNano())
+func (q *Queue) Look(wait time.Duration, now time.Time, open int64) bool {
+	q.look(wait, now.UnixNano(), open)
 	return q.long.Load()
 }
 
@@ -50,6 +50,7 @@ const (
 	Late     = late
 	Standing = standing
 	Wary     = wary
+	Crowd    = crowd
 )
 
 // Waited is how long ago a connection got its last byte.

@@ -104,7 +104,7 @@ func (g *guest) serve(request []byte) (done bool, err error) {
 			return true, g.send(scratch.answer)
 		}
 	}
-	if g.door.queue.refuses(g.raw, g.refused) {
+	if g.door.queue.refuses(g.raw, g.door.open.Load(), g.refused) {
 		err = g.send(g.door.refusal(true))
 		g.refused = sinceBegan()
 		return true, err

@@ -64,7 +64,7 @@ func TestOverloadIsAQueueThatStands(t *testing.T) {
 	start := time.Now()
 	at := func(after time.Duration, wait time.Duration, want bool) {
 		t.Helper()
-		if got := q.Look(wait, start.Add(after)); got != want {
+		if got := q.Look(wait, start.Add(after), server.Crowd); got != want {
 			t.Errorf("after %v, a wait of %v: refused %v", after, wait, got)
 		}
 	}
@@ -84,6 +84,17 @@ func TestOverloadIsAQueueThatStands(t *testing.T) {
 	at(later+time.Hour+server.Standing, server.Late, true)
 }
 
+func TestFewConnectionsAreNoOverload(t *testing.T) {
+	t.Parallel()
+	var q server.Queue
+	start := time.Now()
+	for n := range 100 {
+		if q.Look(time.Second, start.Add(time.Duration(n)*server.Late), server.Crowd-1) {
+			t.Fatal("refused, with fewer connections than requests that are worked on")
+		}
+	}
+}
+
 // echo answers with the method and the length of the body.
 func echo(w http.ResponseWriter, r *http.Request) {
 	n, _ := io.Copy(io.Discard, r.Body)
@@ -92,7 +103,10 @@ func echo(w http.ResponseWriter, r *http.Request) {
 
 const kept = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 4\r\n\r\nbusy"
 
-func refusing(s *server.Server) { s.Refusal = func(bool) []byte { return []byte(kept) } }
+func refusing(s *server.Server) {
+	s.Refusal = func(bool) []byte { return []byte(kept) }
+	s.Overload(false) // until a test says so
+}
 
 // exchange sends a request in parts and reads one answer.
 func exchange(t *testing.T, conn *caller, in *bufio.Reader, texts ...string) (status int, body string) {

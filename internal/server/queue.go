@@ -31,6 +31,10 @@ const (
 	// wary is how long that is remembered: within it, late requests are refused
 	// at once.
 	wary = time.Second
+	// crowd is how many connections there must be. Fewer can't ask for more at a
+	// time than is worked on anyway: if they are all late, the machine gives the
+	// server no time, and to refuse them would help nobody.
+	crowd = 128
 )
 
 // began is what times are counted from, whatever becomes of the clock; what is
@@ -40,8 +44,8 @@ var began = time.Now().Add(-time.Hour)
 func sinceBegan() int64 { return int64(time.Since(began)) }
 
 // refuses tells whether to refuse a request that was read from a connection,
-// which was last refused one at some time.
-func (q *queue) refuses(conn syscall.RawConn, refused int64) bool {
+// one of all that are open, which was last refused one at some time.
+func (q *queue) refuses(conn syscall.RawConn, open, refused int64) bool {
 	now := sinceBegan()
 	next := q.next.Load()
 	if now < next && q.long.Load() {
@@ -59,7 +63,7 @@ func (q *queue) refuses(conn syscall.RawConn, refused int64) bool {
 		// What came before our last answer was sent in advance, to look late: it
 		// tells nothing. The kernel counts in steps of up to 10 ms.
 		if int64(wait) <= now-refused+int64(10*time.Millisecond) {
-			q.look(wait, now)
+			q.look(wait, now, open)
 		}
 	}
 	if !q.long.Load() {
@@ -69,9 +73,10 @@ func (q *queue) refuses(conn syscall.RawConn, refused int64) bool {
 	return true
 }
 
-// look learns from how long a request has waited.
-func (q *queue) look(wait time.Duration, now int64) {
-	if wait < late {
+// look learns from how long a request has waited, on one of all connections
+// that are open.
+func (q *queue) look(wait time.Duration, now, open int64) {
+	if wait < late || open < crowd {
 		q.since.Store(0)
 		q.long.Store(false)
 		return

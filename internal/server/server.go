@@ -26,6 +26,7 @@ type Deadlines struct {
 	Body   time.Duration // from the first byte of a request to the end of its body
 	Write  time.Duration // from the end of a request's head to the end of its answer
 	Idle   time.Duration // between requests
+	Refuse time.Duration // to be told that there is no room
 }
 
 const (
@@ -104,7 +105,7 @@ type Server struct {
 // serving, not ready, once it was told to stop.
 func New(log *slog.Logger, drain time.Duration, jobs ...Job) *Server {
 	return &Server{
-		Deadlines: Deadlines{Header: 10 * time.Second, Body: 30 * time.Second, Write: 60 * time.Second, Idle: 120 * time.Second},
+		Deadlines: Deadlines{Header: 10 * time.Second, Body: 30 * time.Second, Write: 60 * time.Second, Idle: 120 * time.Second, Refuse: 500 * time.Millisecond},
 		log:       log, drain: drain, jobs: jobs,
 	}
 }
@@ -174,7 +175,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Ha
 func (s *Server) serve(srv *http.Server, listener net.Listener) error {
 	s.door.Listener, s.door.max, s.door.refusal = listener, int64(s.MaxConnections), s.Refusal
 	s.door.quick, s.door.handler = s.Quick, srv.Handler
-	s.door.crowded, s.door.idle, s.door.write = s.Crowded, s.Deadlines.Idle, s.Deadlines.Write
+	s.door.crowded, s.door.idle, s.door.write, s.door.refuses = s.Crowded, s.Deadlines.Idle, s.Deadlines.Write, s.Deadlines.Refuse
 	s.door.refusing = make(chan struct{}, maxRefusing)
 	if s.TLS == nil {
 		return srv.Serve(&s.door)

@@ -199,7 +199,7 @@ func (r *Replica) look(ctx context.Context, c *changes) {
 		r.last = mark{moment: moment, at: now}
 	}
 	has, err := r.from.Marked(ctx)
-	had, behind := r.last.had, now.Sub(r.last.at) > r.MaxBehind
+	had, behind := r.last.had, time.Since(r.last.at) > r.MaxBehind
 	r.last.had = has
 	switch {
 	case errors.Is(err, cms.ErrNoReplica):

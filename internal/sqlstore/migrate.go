@@ -51,8 +51,12 @@ func (s *Store) Migrate(ctx context.Context) (applied []int64, err error) {
 		return nil, err
 	}
 	defer release()
-	for try := 1; ; try++ {
-		err := s.checkNotNewer(ctx, provider)
+	for tries, last := 0, int64(-1); ; {
+		version, err := s.knownVersion(ctx, provider)
+		if version > last {
+			tries, last = 0, version
+		}
+		tries++
 		if err != nil && !s.inUse(err) {
 			return nil, err
 		}
@@ -66,9 +70,9 @@ func (s *Store) Migrate(ctx context.Context) (applied []int64, err error) {
 				applied = append(applied, result.Source.Version)
 			}
 		}
-		// On SQLite two programs may start at once on one file; the second
-		// then finds the work done.
-		if err == nil || try >= 3 && !s.inUse(err) {
+		// On SQLite two programs may start at once on one file; the second then
+		// finds the work done, or going on.
+		if err == nil || tries >= 3 && !s.inUse(err) {
 			return applied, migrationError(err)
 		}
 		if err := pause(patience, migrationPause); err != nil {
@@ -146,21 +150,22 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) checkNotNewer(ctx context.Context, provider *goose.Provider) error {
+// knownVersion is that of the schema, if this program knows it.
+func (s *Store) knownVersion(ctx context.Context, provider *goose.Provider) (int64, error) {
 	if err := s.write.PingContext(ctx); err != nil {
-		return s.queries.fail(ctx, err)
+		return 0, s.queries.fail(ctx, err)
 	}
 	if err := s.checkDurable(ctx); err != nil {
-		return err
+		return 0, err
 	}
 	version, err := provider.GetDBVersion(ctx)
 	if err != nil {
-		return s.queries.fail(ctx, err)
+		return 0, s.queries.fail(ctx, err)
 	}
 	if latest := latestVersion(provider); version > latest {
-		return &NewerStoreError{version, latest}
+		return 0, &NewerStoreError{version, latest}
 	}
-	return nil
+	return version, nil
 }
 
 // checkDurable refuses a database that answers before it has written. Each

@@ -26,7 +26,7 @@ func bigBackup(t *testing.T) string {
 func TestRestoreThatIsKilledCanBeRunAgainOnSQLite(t *testing.T) {
 	t.Parallel()
 	name := bigBackup(t)
-	for range 5 { // it may be quicker than we
+	for range 20 { // it may be quicker than we
 		data := filepath.Join(t.TempDir(), "data")
 		p := launch(t, nil, "restore", "--data", data, name)
 		eventually(t, "the restore writes", func() bool {
@@ -63,7 +63,7 @@ func wasEmpty(t *testing.T, name string, store ...string) bool {
 func TestRestoreThatIsKilledCanBeRunAgainOnPostgres(t *testing.T) {
 	t.Parallel()
 	name := bigBackup(t)
-	for range 5 { // it may be quicker than we
+	for range 20 { // it may be quicker than we
 		url := pgtest.URL(t)
 		db, err := sql.Open("pgx", url)
 		if err != nil {

@@ -3,6 +3,7 @@ package main_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -147,6 +148,10 @@ func checkSame(t *testing.T, what string, through, direct reply) {
 	}
 }
 
+// noNode tells that a proxy takes all nodes for dead, as it may when the machine
+// stops for longer than it waits for them.
+func noNode(r reply) bool { return r.status == 503 && strings.Contains(r.body, "No node can answer") }
+
 func TestAnswersPassProxiesUnchanged(t *testing.T) {
 	t.Parallel()
 	behindBalancers(t, func(t *testing.T, proxy *process, nodes cluster) {
@@ -182,7 +187,12 @@ func TestAnswersPassProxiesUnchanged(t *testing.T) {
 			if c.header != "" {
 				headers = []string{c.header, c.value}
 			}
-			through, err := proxy.ask(key, c.method, c.target, c.body, headers...)
+			var through reply
+			var err error
+			eventually(t, what+" comes to a node", func() bool {
+				through, err = proxy.ask(key, c.method, c.target, c.body, headers...)
+				return !noNode(through)
+			})
 			if err != nil || through.status != c.status {
 				t.Errorf("%s: got %d, want %d (%v) %s", what, through.status, c.status, err, through.body)
 				continue
@@ -206,9 +216,15 @@ func TestProxiesRefuseLargeBodies(t *testing.T) {
 			"much too large":   fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(large), large),
 			"in chunks":        fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(large), large),
 		} {
-			s := proxy.slowRequest(t, fmt.Sprintf("POST /v6/pages HTTP/1.1\r\nHost: galley\r\nX-Api-Key: %s\r\nContent-Type: application/json\r\n", key))
-			go func() { _, _ = io.WriteString(s.conn, rest) }() // it may be told to stop before the end
-			r := s.answer(t)
+			var r reply
+			// Who sends for longer than a node goes on reading may miss the answer.
+			eventually(t, what+" is answered", func() bool {
+				s := proxy.slowRequest(t, fmt.Sprintf("POST /v6/pages HTTP/1.1\r\nHost: galley\r\nX-Api-Key: %s\r\nContent-Type: application/json\r\n", key))
+				go func() { _, _ = io.WriteString(s.conn, rest) }() // it may be told to stop before the end
+				var err error
+				r, err = s.read()
+				return err == nil && r.status != 502 && !noNode(r)
+			})
 			if r.status != 413 || r.field(t, "code") != "payload_too_large" || r.header.Get("X-Request-Id") == "" {
 				t.Errorf("%s: %d %v %s", what, r.status, r.header, r.body)
 			}
@@ -224,32 +240,28 @@ func TestProxiesTellWhoTheClientIs(t *testing.T) {
 			t.Parallel()
 			nodes := newCluster(t, len(exampleNodes), "--trusted-proxies", "127.0.0.1", "--auth-rate", "1/86400", "--redis-url", newRedis(t, "strangers").url())
 			proxy := start(t, nodes)
-			nodes.together(t, nodes[0].key(t), func(round int) func() {
-				subnet := fmt.Sprintf("127.0.%d.", round+1) // nobody has been there
-				var wrong []string
-				for _, c := range []struct {
-					from, forged string
-					want         int
-				}{
-					{"2", "", 401}, {"2", "", 429}, {"2", "198.51.100.1", 429},
-					{"3", "", 401}, {"3", subnet + "4", 429}, {"4", "", 401},
-				} {
-					if status := askFrom(t, subnet+c.from, c.forged, proxy.url+"/v2/sites"); status != c.want {
-						wrong = append(wrong, fmt.Sprintf("from %s, forged %q: status %d, want %d", c.from, c.forged, status, c.want))
-					}
+			for _, c := range []struct {
+				from, forged string
+				want         int
+			}{
+				{"127.0.1.2", "", 401}, {"127.0.1.2", "", 429}, {"127.0.1.2", "198.51.100.1", 429},
+				{"127.0.1.3", "", 401}, {"127.0.1.3", "127.0.1.4", 429}, {"127.0.1.4", "", 401},
+			} {
+				var r reply
+				eventually(t, "a request comes to a node", func() bool {
+					r = askFrom(t, c.from, c.forged, proxy.url+"/v2/sites")
+					return !noNode(r)
+				})
+				if r.status != c.want {
+					t.Errorf("from %s, forged %q: status %d, want %d", c.from, c.forged, r.status, c.want)
 				}
-				return func() {
-					for _, w := range wrong {
-						t.Error(w)
-					}
-				}
-			})
+			}
 		})
 	}
 }
 
 // askFrom sends a request without a key from an address of this machine.
-func askFrom(t *testing.T, from, forged, target string) int {
+func askFrom(t *testing.T, from, forged, target string) reply {
 	t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	client := http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}
@@ -264,8 +276,11 @@ func askFrom(t *testing.T, from, forged, target string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = resp.Body.Close()
-	return resp.StatusCode
+	body, err := io.ReadAll(resp.Body)
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return reply{resp.StatusCode, resp.Header, string(body)}
 }
 
 func TestNodeBehindAProxyStopsUnnoticed(t *testing.T) {
@@ -273,9 +288,23 @@ func TestNodeBehindAProxyStopsUnnoticed(t *testing.T) {
 	behindBalancers(t, func(t *testing.T, proxy *process, nodes cluster) {
 		key := nodes[0].key(t)
 		siteID, _ := nodes[0].newSite(t, key)
+		nginx := strings.HasSuffix(t.Name(), "/nginx")
+		// HAProxy says so when it takes all nodes for dead. Two are well all the time:
+		// then the machine has stopped for longer than it waits for them.
+		stopped := func(r reply) bool {
+			if !noNode(r) || !strings.Contains(proxy.stdout.String()+proxy.stderr.String(), "has no server available") {
+				return false
+			}
+			time.Sleep(100 * time.Millisecond)
+			return true
+		}
 		var done atomic.Bool
 		var sent atomic.Int64
 		var clients sync.WaitGroup
+		t.Cleanup(func() {
+			done.Store(true)
+			clients.Wait()
+		})
 		for client := range 6 {
 			clients.Go(func() {
 				for n := 0; !done.Load(); n++ {
@@ -284,15 +313,20 @@ func TestNodeBehindAProxyStopsUnnoticed(t *testing.T) {
 						return proxy.ask(key, "POST", "/v6/pages", fmt.Sprintf(`{"siteId":%q,"pathname":%q}`, siteID, pathname), "Idempotency-Key", pathname)
 					}
 					r, err := create()
-					if strings.HasSuffix(t.Name(), "/nginx") && r.status == 503 && r.header.Get("Retry-After") != "" {
-						// It may have sent the request to a node that was just closing the
-						// connection, and does not send a POST twice by itself.
+					// nginx may have sent the request to a node that was just closing the
+					// connection, and does not send a POST twice by itself.
+					for tries := 0; nginx && r.status == 503 && r.header.Get("Retry-After") != "" && tries < 5 || stopped(r); tries++ {
 						r, err = create()
 					}
 					if err != nil || r.status != 201 {
 						t.Errorf("POST %s: %d %s %v", pathname, r.status, r.body, err)
 					}
-					r, err = proxy.ask(key, "GET", "/v6/pages"+pathname+"?siteId="+siteID, "")
+					read := func() (reply, error) {
+						return proxy.ask(key, "GET", "/v6/pages"+pathname+"?siteId="+siteID, "")
+					}
+					for r, err = read(); stopped(r); {
+						r, err = read()
+					}
 					if err != nil || r.status != 200 {
 						t.Errorf("GET %s: %d %s %v", pathname, r.status, r.body, err)
 					}

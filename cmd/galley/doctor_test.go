@@ -50,24 +50,37 @@ func diagnose(t *testing.T, env []string, args ...string) diagnosis {
 	return d
 }
 
-func (d diagnosis) want(t *testing.T, want map[string]string) {
+// finds wants the doctor to find checks in a state, if not at once: on a busy
+// machine, what is well may take longer than it waits.
+func finds(t *testing.T, want map[string]string, env []string, args ...string) {
 	t.Helper()
-	for check, status := range want {
-		if got := d.status(check); got != status {
-			t.Errorf("%s is %s, want %s: %v", check, got, status, d)
+	var d diagnosis
+	for range 5 {
+		d = diagnose(t, env, args...)
+		if d.is(want) {
+			return
 		}
 	}
+	t.Errorf("want %v, got %v", want, d)
+}
+
+func (d diagnosis) is(want map[string]string) bool {
+	for check, status := range want {
+		if d.status(check) != status {
+			return false
+		}
+	}
+	return true
 }
 
 func TestDoctorOnAHealthyStore(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	serve(t, nil, "--data", data)
-	d := diagnose(t, nil, "--data", data, "--deep")
-	d.want(t, map[string]string{
+	finds(t, map[string]string{
 		"settings": "ok", "variables": "ok", "disk": "ok", "store": "ok", "schema": "ok", "tables": "ok", "indexes": "ok", "journal": "ok",
 		"deep check": "ok", "redis": "not checked",
-	})
+	}, nil, "--data", data, "--deep")
 	table := mustRun(t, nil, "doctor", "--data", data)
 	for _, line := range []string{"ok    settings     ", "ok    quick check  ", "ok    schema       version "} {
 		if !strings.Contains(table, line) {
@@ -81,22 +94,22 @@ func TestDoctorOnPostgres(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
 	mustRun(t, nil, "migrate", "--database-url", url)
-	diagnose(t, nil, "--database-url", url).want(t, map[string]string{
+	finds(t, map[string]string{
 		"store": "ok", "schema": "ok", "tables": "ok", "indexes": "ok", "version": "ok", "durability": "fail", "connections": "ok", "text": "ok", "clock": "ok",
 		"disk": "not checked", "journal": "not checked",
-	})
+	}, nil, "--database-url", url)
 	for listen, want := range map[string]string{url: "ok", "postgres://u:hunter2@127.0.0.1:1/x": "fail", "host=:": "fail"} {
-		diagnose(t, nil, "--database-url", url, "--listen-url", listen).want(t, map[string]string{"listener": want})
+		finds(t, map[string]string{"listener": want}, nil, "--database-url", url, "--listen-url", listen)
 	}
-	code, table, stderr := run(t, nil, "doctor", "--database-url", url)
-	for _, words := range []string{"fail  durability   fsync or full_page_writes is off", "→ set both to on"} {
-		if !strings.Contains(table, words) {
-			t.Errorf("no %q in\n%s", words, table)
+	eventually(t, "one check fails", func() bool {
+		code, table, stderr := run(t, nil, "doctor", "--database-url", url)
+		for _, words := range []string{"fail  durability   fsync or full_page_writes is off", "→ set both to on"} {
+			if !strings.Contains(table, words) {
+				t.Errorf("no %q in\n%s", words, table)
+			}
 		}
-	}
-	if code != 1 || !strings.Contains(stderr, "1 of 11 checks failed") {
-		t.Errorf("exit code %d: %s", code, stderr)
-	}
+		return code == 1 && strings.Contains(stderr, "1 of 11 checks failed")
+	})
 }
 
 func TestDoctorSeesADamagedFile(t *testing.T) {
@@ -116,19 +129,19 @@ func TestDoctorSeesADamagedFile(t *testing.T) {
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	diagnose(t, nil, "--data", data).want(t, map[string]string{"store": "ok", "quick check": "fail"})
+	finds(t, map[string]string{"store": "ok", "quick check": "fail"}, nil, "--data", data)
 }
 
 func TestDoctorChangesNothing(t *testing.T) {
 	t.Parallel()
 	nowhere := unused(t)
-	diagnose(t, nil, "--data", nowhere).want(t, map[string]string{"store": "fail", "disk": "ok"})
+	finds(t, map[string]string{"store": "fail", "disk": "ok"}, nil, "--data", nowhere)
 	if _, err := os.Stat(nowhere); !os.IsNotExist(err) {
 		t.Errorf("the data folder was made (%v)", err)
 	}
 	url := pgtest.URL(t)
 	for range 2 {
-		diagnose(t, nil, "--database-url", url).want(t, map[string]string{"store": "ok", "schema": "warn"})
+		finds(t, map[string]string{"store": "ok", "schema": "warn"}, nil, "--database-url", url)
 	}
 }
 
@@ -161,7 +174,7 @@ func TestDoctorSeesBadSettings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := append([]string{"--data", data}, c.args...)
-			diagnose(t, c.env, args...).want(t, c.want)
+			finds(t, c.want, c.env, args...)
 			if _, stdout, stderr := run(t, c.env, append([]string{"doctor"}, args...)...); strings.Contains(stdout+stderr, "hunter2") || strings.Count(stderr, "\n") > 1 {
 				t.Errorf("said\n%s%s", stdout, stderr)
 			}

@@ -79,9 +79,7 @@ func TestServeWithACertificateInFiles(t *testing.T) {
 			client.CloseIdleConnections()
 
 			healthEnv, healthArgs := give(t, place, map[string]string{"addr": server.address(), "tls-cert": settings["tls-cert"]})
-			if out := mustRun(t, healthEnv, append([]string{"healthcheck"}, healthArgs...)...); out != "ready\n" {
-				t.Errorf("healthcheck says %q", out)
-			}
+			healthy(t, healthEnv, healthArgs...)
 
 			renewed := writeCertificate(t, settings["tls-cert"], settings["tls-key"])
 			eventually(t, "the new certificate is shown", func() bool { return shown().Cmp(renewed) == 0 })

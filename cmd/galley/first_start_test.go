@@ -86,7 +86,7 @@ func TestFirstKeyThatIsNotShownIsTold(t *testing.T) {
 			if log := server.stderr.String(); lines != 1 || strings.Contains(log, "sk_") {
 				t.Errorf("%d errors in the log, want one without the key:\n%s", lines, log)
 			}
-			server.must(t, 200, "", "GET", "/readyz", "")
+			server.ready(t)
 			if code := server.stop(t); code != 0 {
 				t.Errorf("exit code %d\n%s", code, &server.stderr)
 			}

@@ -66,13 +66,26 @@ func (p *proxy) open(t *testing.T) {
 				_ = from.Close()
 				continue
 			}
-			p.mu.Lock()
-			p.conns = append(p.conns, from, to)
-			p.mu.Unlock()
+			if !p.let(l, from, to) {
+				return
+			}
 			go p.join(from, to)
 			go p.join(to, from)
 		}
 	}()
+}
+
+// let lets a connection through that came by a listener, unless that was cut off
+// meanwhile.
+func (p *proxy) let(l net.Listener, from, to net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.listener != l {
+		_, _ = from.Close(), to.Close()
+		return false
+	}
+	p.conns = append(p.conns, from, to)
+	return true
 }
 
 // join copies one direction, with a stop where the test says so.
@@ -94,7 +107,10 @@ func (p *proxy) join(to, from net.Conn) {
 func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.listener.Close()
+	if p.listener != nil {
+		_ = p.listener.Close()
+		p.listener = nil
+	}
 	for _, c := range p.conns {
 		_ = c.Close()
 	}

@@ -39,7 +39,11 @@ func newRedis(t *testing.T, password string) *redisServer {
 
 func (r *redisServer) address() string { return fmt.Sprintf("127.0.0.1:%d", r.port) }
 
-func (r *redisServer) url() string { return fmt.Sprintf("redis://:%s@%s/0", r.password, r.address()) }
+// url has nodes wait for Redis as long as a busy machine takes: only one that is
+// gone is away.
+func (r *redisServer) url() string {
+	return fmt.Sprintf("redis://:%s@%s/0?dial_timeout=30s&read_timeout=30s&write_timeout=30s", r.password, r.address())
+}
 
 func (r *redisServer) start(t *testing.T) {
 	t.Helper()
@@ -124,63 +128,23 @@ func (p *process) lastSaid(message string) bool {
 	return len(said) > 0 && said[len(said)-1] == message
 }
 
-// catchUp sends every node a request, with which it tries Redis if that was
-// away, and waits until all that was logged before is known here.
-func (c cluster) catchUp(t *testing.T, key string) {
-	t.Helper()
-	status := 200
-	if key == "" {
-		status = 401
-	}
-	for _, node := range c {
-		id := node.must(t, status, key, "GET", "/v2/sites", "").header.Get("X-Request-Id")
-		eventually(t, "the request is logged", func() bool { return strings.Contains(node.stderr.String(), id) })
-	}
-}
-
-// together does something that nodes count together, and judges what came of it.
-// A machine that stops for longer than a node waits for Redis makes it count by
-// itself; such a round says nothing, and is tried again. Between rounds, the
-// nodes are asked with a key.
-func (c cluster) together(t *testing.T, key string, round func(n int) (judge func())) {
-	t.Helper()
-	const long = 2 * time.Minute
-	for begin, n := time.Now(), 0; time.Since(begin) < long; n++ {
-		var before []int
-		eventually(t, "every node counts in Redis", func() bool {
-			c.catchUp(t, key)
-			before = c.lines()
-			return c.each(func(p *process) bool { return !p.lastSaid(redisAway) })
-		})
-		judge := round(n)
-		if c.catchUp(t, key); slices.Equal(before, c.lines()) {
-			judge()
-			return
-		}
-	}
-	t.Errorf("Redis was found away in each round of %v", long)
-}
-
 // checkTogether floods all nodes with one key.
 func (c cluster) checkTogether(t *testing.T, admin string) {
 	t.Helper()
-	c.together(t, "", func(int) func() {
-		key := c[0].newKey(t, admin)
-		replies := flood(t, 12*dayLimit, 45, func(n int) (reply, error) { return c[n%len(c)].ask(key, "GET", "/v2/sites", "") })
-		counts := statuses(replies)
-		if counts[200]+counts[429] != len(replies) {
-			t.Errorf("answers %v, want 200 and 429 alone", counts)
-		}
-		for _, r := range replies {
-			remaining(t, r, dayLimit, day)
-		}
-		return func() {
-			t.Logf("%d nodes admitted %d of %d requests, the limit is %d", len(c), counts[200], len(replies), dayLimit)
-			if counts[200] < dayLimit || counts[200] > dayLimit*105/100 {
-				t.Errorf("%d nodes admitted %d, want %d", len(c), counts[200], dayLimit)
-			}
-		}
-	})
+	key := c[0].newKey(t, admin)
+	replies := flood(t, 12*dayLimit, 45, func(n int) (reply, error) { return c[n%len(c)].ask(key, "GET", "/v2/sites", "") })
+	counts := statuses(replies)
+	if counts[200]+counts[429] != len(replies) {
+		t.Errorf("answers %v, want 200 and 429 alone", counts)
+	}
+	for _, r := range replies {
+		remaining(t, r, dayLimit, day)
+	}
+	t.Logf("%d nodes admitted %d of %d requests, the limit is %d", len(c), counts[200], len(replies), dayLimit)
+	// Redis goes by the clock of its machine: one that is set back costs a request.
+	if counts[200] < dayLimit-1 || counts[200] > dayLimit {
+		t.Errorf("%d nodes admitted %d, want %d", len(c), counts[200], dayLimit)
+	}
 }
 
 func TestNodesAdmitOneLimitTogether(t *testing.T) {
@@ -213,7 +177,7 @@ func (c cluster) keepReading(t *testing.T, siteID, siteKey string) (stop func())
 				select {
 				case <-done:
 					return
-				case <-time.After(5 * time.Millisecond):
+				case <-time.After(20 * time.Millisecond): // the machine has other tests to run
 				}
 				if r, err := c[n%len(c)].ask(siteKey, "GET", "/v2/sites/"+siteID, ""); err != nil || r.status != 200 {
 					t.Errorf("a reader got %d %s %v", r.status, r.body, err)
@@ -252,13 +216,13 @@ func TestRedisThatDiesAndComesBack(t *testing.T) {
 
 	redis.start(t)
 	eventually(t, "every node says that Redis is back", func() bool { return nodes.each(func(p *process) bool { return p.lastSaid(redisBack) }) })
-	for n, node := range nodes { // each may lose it again for a moment, if the machine stops
+	for n, node := range nodes { // each may have tried just before, and say so last
 		eventually(t, fmt.Sprintf("node %d counts in Redis again", n), func() bool {
 			return node.lastSaid(redisBack) && node.metric(t, watcher, "galley_redis_away") == "0"
 		})
 	}
-	nodes.checkTogether(t, admin)
 	stop()
+	nodes.checkTogether(t, admin)
 	for n, node := range nodes {
 		said := node.saidOfRedis()
 		for i, message := range said {

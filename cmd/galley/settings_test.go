@@ -105,7 +105,7 @@ func TestDataFolderThatIsTypedWinsOverADatabase(t *testing.T) {
 			mustRun(t, env, args...)
 			env, args = named(second, "--addr", "127.0.0.1:0")
 			server := serveOn(t, env, args...)
-			server.must(t, 200, "", "GET", "/readyz", "")
+			server.ready(t)
 			server.stop(t)
 			if log := server.stderr.String(); !strings.Contains(log, "the database URL is not used") {
 				t.Errorf("the log does not say which store it is:\n%s", log)
@@ -154,7 +154,7 @@ func TestRatesCanBeSetEverywhere(t *testing.T) {
 	t.Parallel()
 	for name, place := range map[string]int{"flag": byFlag, "variable": byVariable, "file": byFile} {
 		t.Run(name, func(t *testing.T) {
-			env, args := give(t, place, map[string]string{"app-rate": "7/60", "site-rate": "9/60", "auth-rate": "2/60"})
+			env, args := give(t, place, map[string]string{"app-rate": "7/60", "site-rate": "9/60", "auth-rate": "2/86400"})
 			server := serve(t, env, args...)
 			key := server.key(t)
 			_, siteKey := server.newSite(t, key)

@@ -143,7 +143,7 @@ func TestAppExpires(t *testing.T) {
 		s.later(t, 61*time.Minute).mustAs(t, key, 401, "GET", "/v2/workspace", "")
 		s.must(t, 200, "PATCH", "/v2/apps/"+id, `{"expiresAt":null}`)
 		s.later(t, 61*time.Minute).mustAs(t, key, 200, "GET", "/v2/workspace", "")
-		past := time.Now().Add(-time.Second).UTC().Format(time.RFC3339)
+		past := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 		checkEqual(t, "past", []string{"expiresAt"}, s.must(t, 400, "POST", "/v2/apps", `{"name":"x","expiresAt":"`+past+`"}`).fields(t))
 	})
 }

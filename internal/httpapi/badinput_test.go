@@ -349,7 +349,7 @@ func (w *hostileWorld) expiredKey(t *testing.T) cms.AppKey {
 	key := cms.NewAppKey()
 	app := cms.App{
 		ID: cms.NewID(), WorkspaceID: w.first.WorkspaceID, Name: "Expired", KeyHint: key.Hint(), Scopes: cms.Scopes,
-		CreatedAt: time.Now().UTC(), ExpiresAt: new(time.Now().UTC().Add(-time.Second)),
+		CreatedAt: time.Now().UTC(), ExpiresAt: new(time.Now().UTC().Add(-time.Hour)),
 	}
 	if err := w.store.InTx(t.Context(), func(tx cms.Tx) error { return tx.CreateApp(t.Context(), app, key.Hash()) }); err != nil {
 		t.Fatal(err)

@@ -107,7 +107,7 @@ func showKey(h http.Handler, key cms.AppKey) *httptest.ResponseRecorder {
 func TestKeysThatDoNotWorkCostTheSame(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *system) {
 		watch := &keyWatch{real: s.store}
-		handler := keyHandler(service.New(watch, time.Now, httpapi.Depict))
+		handler := keyHandler(service.New(watch, clock, httpapi.Depict))
 		var bodies []string
 		for name, key := range badKeys(t, s.svc, s.store, s.key) {
 			watch.asked = nil

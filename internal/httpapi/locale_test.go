@@ -150,7 +150,7 @@ func TestLocaleDeletedLastIsRestoredByCode(t *testing.T) {
 		siteID, _ := s.newSite(t)
 		older := s.newLocale(t, siteID, "fr")
 		s.must(t, 204, "DELETE", "/v2/locales/fr?siteId="+siteID, "")
-		ahead := s.later(t, time.Second) // so that the times of deletion differ
+		ahead := s.later(t, time.Minute) // so that the times of deletion differ
 		newer := ahead.newLocale(t, siteID, "fr")
 		ahead.must(t, 204, "DELETE", "/v2/locales/fr?siteId="+siteID, "")
 		checkEqual(t, "by code", newer, s.must(t, 200, "POST", "/v2/locales/fr/restore?siteId="+siteID, "").str(t, "id"))

@@ -139,7 +139,7 @@ func TestQuickAnswersAreForPlainRequests(t *testing.T) {
 func TestQuickAnswersCountAgainstTheLimit(t *testing.T) {
 	const limit = 40
 	store, err := sqlstore.OpenSQLite(t.TempDir(), nil)
-	s := newSystem(t, store, err, func(o *httpapi.Options) { o.Limits.Site = ratelimit.Rate{Requests: limit, Period: time.Hour} })
+	s := newSystem(t, store, err, func(o *httpapi.Options) { o.Limits.Site = ratelimit.Rate{Requests: limit, Period: 1000 * time.Hour} })
 	site, key := s.newSite(t)
 	reader := *s
 	reader.key = key

@@ -57,7 +57,7 @@ func metric(t *testing.T, registry *prometheus.Registry, name, reason string) in
 // eventually waits until something holds, with patience for a busy machine.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain until %s", what)
 		}
@@ -184,13 +184,11 @@ func TestWritersLeaveRoomForReaders(t *testing.T) {
 			if status != 503 {
 				t.Errorf("a writer for whom there is no room is answered %d", status)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatal("writers have taken all places")
 		}
 	}
-	if n := metric(t, registry, "galley_in_flight", ""); n != writing {
-		t.Errorf("%d in flight, want %d", n, writing)
-	}
+	eventually(t, "as many write as may", func() bool { return metric(t, registry, "galley_in_flight", "") == writing })
 	for range most {
 		if status, _, body, err := s.status(s.key, "GET", "/v2/sites", ""); status != 200 {
 			t.Errorf("a reader is answered %d %s %v", status, body, err)
@@ -287,7 +285,7 @@ func (s *system) begin(t *testing.T, key, target string, length, sent int) net.C
 // answer reads an answer from a connection that must not take forever.
 func answer(t *testing.T, conn net.Conn) *http.Response {
 	t.Helper()
-	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetReadDeadline(time.Now().Add(2 * time.Minute))
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -413,9 +411,11 @@ func TestSlowReadersAreCutOffWhenMemoryRunsOut(t *testing.T) {
 	const size = 8 << 20 // more than the kernel takes for one connection
 	registry := prometheus.NewRegistry()
 	send := httpapi.Sender(registry)
-	var cut atomic.Int64
+	var begun, cut atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if _, err := send(w, make([]byte, size)); err != nil {
+		answer := make([]byte, size)
+		begun.Add(1)
+		if _, err := send(w, answer); err != nil {
 			cut.Add(1)
 		}
 	}))
@@ -424,6 +424,7 @@ func TestSlowReadersAreCutOffWhenMemoryRunsOut(t *testing.T) {
 	for range readers {
 		deaf(t, server.Listener.Addr().String())
 	}
+	eventually(t, "all are being answered", func() bool { return begun.Load() == readers })
 	// Quick ones make room for themselves.
 	eventually(t, "the slow ones are cut off", func() bool {
 		resp, err := http.Get(server.URL)
@@ -437,9 +438,10 @@ func TestSlowReadersAreCutOffWhenMemoryRunsOut(t *testing.T) {
 		}
 		return cut.Load() >= readers-httpapi.MaxBacklog/size
 	})
-	if n := metric(t, registry, "galley_shed_total", "slow"); n < int(cut.Load()) {
-		t.Errorf("galley_shed_total is %d, and %d were cut off", n, cut.Load())
-	}
+	eventually(t, "those are counted", func() bool {
+		off := int(cut.Load())
+		return metric(t, registry, "galley_shed_total", "slow") >= off
+	})
 }
 
 func TestRefusalIsAWholeAnswer(t *testing.T) {

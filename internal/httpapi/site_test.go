@@ -29,14 +29,14 @@ func (s *system) mustAs(t *testing.T, key string, status int, method, target, bo
 // later is the same store behind a server whose clock is ahead.
 func (s *system) later(t *testing.T, by time.Duration) *system {
 	t.Helper()
-	clock := func() time.Time { return time.Now().Add(by) }
+	ahead := func() time.Time { return clock().Add(by) }
 	server := httptest.NewServer(httpapi.New(httpapi.Options{
-		Service: service.New(s.store, clock, httpapi.Depict), Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(), Version: "test",
+		Service: service.New(s.store, ahead, httpapi.Depict), Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(), Version: "test",
 	}))
 	t.Cleanup(server.Close)
-	ahead := *s
-	ahead.url = server.URL
-	return &ahead
+	later := *s
+	later.url = server.URL
+	return &later
 }
 
 // fields are the fields that a bad request complains about.

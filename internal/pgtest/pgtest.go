@@ -42,18 +42,24 @@ func URL(t testing.TB) string {
 	t.Helper()
 	startShared(t)
 	name := fmt.Sprintf("test%d", shared.count.Add(1))
-	if err := shared.exec("create database " + name); err != nil {
+	if err := patiently(func() error { return shared.exec("create database " + name) }); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		drop := func() error { return shared.exec("drop database if exists " + name + " with (force)") }
-		if err := drop(); err != nil { // it waits for others, who may take their time
-			if err = drop(); err != nil {
-				t.Error(err)
-			}
+		if err := patiently(func() error { return shared.exec("drop database if exists " + name + " with (force)") }); err != nil {
+			t.Error(err)
 		}
 	})
 	return shared.url(name)
+}
+
+// patiently does what waits for others, who may take longer than it waits.
+func patiently(do func() error) (err error) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		if err = do(); err == nil || time.Now().After(end) {
+			return err
+		}
+	}
 }
 
 var shared cluster
@@ -114,7 +120,8 @@ func (c *cluster) start() error {
 // serve starts the server on its data and waits until it answers.
 func (c *cluster) serve(bin string, owner *syscall.Credential) error {
 	server := exec.Command(filepath.Join(bin, "postgres"), "-D", filepath.Join(c.dir, "data"), "-k", c.dir,
-		"-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=400", "-c", "log_min_messages=fatal")
+		"-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=400", "-c", "log_min_messages=fatal",
+		"-c", "wal_keep_size=1GB") // a standby that is stopped for a while must find what it missed
 	server.Dir = c.dir
 	started := make(chan error, 1)
 	go func() {

@@ -207,7 +207,11 @@ func TestExamineListener(t *testing.T) {
 		"nobody there":         {"postgres://127.0.0.1:1/none", LevelFail, "does not answer"},
 		"no URL of a database": {"http://127.0.0.1", LevelFail, ""},
 	} {
-		if got := s.ExamineListener(t.Context(), c.url); got.Level != c.level || !strings.Contains(got.Found, c.says) || (got.Todo == "") != (c.level == LevelOK) {
+		got := s.ExamineListener(t.Context(), c.url)
+		for try := 1; try < 5 && got.Level != c.level; try++ { // a busy machine may not hear in time
+			got = s.ExamineListener(t.Context(), c.url)
+		}
+		if got.Level != c.level || !strings.Contains(got.Found, c.says) || (got.Todo == "") != (c.level == LevelOK) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

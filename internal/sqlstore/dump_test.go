@@ -376,7 +376,7 @@ func (w *waiting) Table(name string, columns []string) error {
 		}
 		return n
 	}
-	for before, end := count(), time.Now().Add(20*time.Second); count() < before+2; time.Sleep(time.Millisecond) {
+	for before, end := count(), time.Now().Add(2*time.Minute); count() < before+2; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			w.t.Fatal("nobody writes")
 		}

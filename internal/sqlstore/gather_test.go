@@ -62,7 +62,7 @@ func (g *gathering[K, V]) shared() bool {
 
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("never: %s", what)
 		}
@@ -208,7 +208,7 @@ func TestWhoBeganARoundMayLeave(t *testing.T) {
 		if cms.CodeOf(err) != cms.CodeUnavailable {
 			t.Errorf("who left is told %v", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Error("who left is held until those before have ended")
 	}
 	close(letGo)

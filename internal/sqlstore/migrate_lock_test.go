@@ -71,12 +71,12 @@ func TestMigrationHoldsNobodyUp(t *testing.T) {
 		return n
 	}
 	for range 3 { // the migration tries again and again
-		for end := time.Now().Add(20 * time.Second); waits() == 0; time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(2 * time.Minute); waits() == 0; time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal("the migration does not wait for the table")
 			}
 		}
-		reading, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		reading, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		_, err := db.ExecContext(reading, `select (select count(*) from page_past), (select count(*) from site)`)
 		cancel()
 		if err != nil {

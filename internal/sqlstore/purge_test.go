@@ -55,7 +55,7 @@ func TestPurgeLeavesNoRowBehind(t *testing.T) {
 // nothing: an answered restore is never undone by a purge.
 func TestPurgeAndRestoreExcludeEachOther(t *testing.T) {
 	s := postgresForTest(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	site := seedSite(t, s)
 	site.DeletedAt = new(time.Unix(0, 0))

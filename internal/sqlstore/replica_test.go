@@ -35,7 +35,7 @@ func catchUp(t *testing.T, r *Replica) {
 
 func awaitMark(t *testing.T, r *Replica) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		has, err := r.Marked(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -198,7 +198,11 @@ func TestReplicaURLThatCanNotBeUsed(t *testing.T) {
 func TestExamineReplica(t *testing.T) {
 	s, r, standby, url := standbyForTest(t)
 	catchUp(t, r)
-	if f := s.ExamineReplica(t.Context(), url); f.Level != LevelOK || f.Todo != "" {
+	f := s.ExamineReplica(t.Context(), url)
+	for try := 1; try < 5 && f.Level != LevelOK; try++ { // a busy machine may not answer in time
+		f = s.ExamineReplica(t.Context(), url)
+	}
+	if f.Level != LevelOK || f.Todo != "" {
 		t.Errorf("one that follows: %v", f)
 	}
 	standby.Stop(t)

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"galley/internal/cms"
 )
 
 //go:embed docs
@@ -18,7 +20,7 @@ var docsFiles embed.FS
 
 // Status is the answer of the health checks.
 type Status struct {
-	Status string `json:"status" doc:"ok, or what is wrong." example:"ok"`
+	Status string `json:"status" enum:"ok" doc:"Always ok." example:"ok"`
 }
 
 // docsPolicy lets the reference page load its own files and call this server,
@@ -75,7 +77,7 @@ func (a *API) readiness(w http.ResponseWriter, r *http.Request) {
 	if err := a.ready.look(context.WithoutCancel(r.Context())); err != nil {
 		a.log.Warn("not ready", "error", err.Error())
 		w.Header().Set("Retry-After", "1")
-		writeJSON(w, http.StatusServiceUnavailable, encode(Status{"not ready"}))
+		writeJSON(w, http.StatusServiceUnavailable, encode(Error{Object: "error", Code: cms.CodeUnavailable, Message: "The server can't take requests right now"}))
 		return
 	}
 	writeJSON(w, http.StatusOK, encode(Status{"ok"}))
@@ -121,7 +123,7 @@ func (g generator) openPaths() map[string]schema {
 		"/healthz": operation("getHealth", "Whether the process runs", schema{"200": schema{"description": "OK", "content": status}}),
 		"/readyz": operation("getReadiness", "Whether the server can take requests", schema{
 			"200": schema{"description": "OK", "content": status},
-			"503": schema{"description": "Service Unavailable", "content": status},
+			"503": ref("responses", errorName(http.StatusServiceUnavailable)),
 		}),
 		"/openapi.json": operation("getDocument", "This document", schema{
 			"200": schema{"description": "OK", "content": schema{"application/json": schema{"schema": schema{"type": "object"}}}},

@@ -75,7 +75,7 @@ func TestDeafNodeSaysSo(t *testing.T) {
 	node := serve(t, nil, "--database-url", pgtest.URL(t), "--listen-url", other)
 	key := node.key(t)
 	eventually(t, "the log says that nothing is heard", func() bool { return strings.Contains(node.stderr.String(), "does not hear what others change") })
-	if deaf := node.metric(t, key, "galley_deaf"); deaf != "1" {
+	if deaf := node.sample(t, key, "galley_deaf"); deaf != "1" {
 		t.Errorf("galley_deaf is %s", deaf)
 	}
 	node.must(t, 200, key, "GET", "/v2/sites", "")

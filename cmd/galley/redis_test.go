@@ -153,18 +153,6 @@ func TestNodesAdmitOneLimitTogether(t *testing.T) {
 	nodes.checkTogether(t, nodes[0].key(t))
 }
 
-// metric is the value of a metric without labels.
-func (p *process) metric(t *testing.T, admin, name string) string {
-	t.Helper()
-	for line := range strings.Lines(p.must(t, 200, admin, "GET", "/metrics", "").body) {
-		if value, ok := strings.CutPrefix(line, name+" "); ok {
-			return strings.TrimSpace(value)
-		}
-	}
-	t.Fatalf("no metric %s", name)
-	return ""
-}
-
 // keepReading sends requests of a Site key to every node until it is stopped,
 // all of which have to be answered as ever.
 func (c cluster) keepReading(t *testing.T, siteID, siteKey string) (stop func()) {
@@ -205,7 +193,7 @@ func TestRedisThatDiesAndComesBack(t *testing.T) {
 	eventually(t, "every node says that Redis is away", func() bool { return nodes.each(func(p *process) bool { return p.lastSaid(redisAway) }) })
 	told := nodes.lines()
 	for n, node := range nodes {
-		if away := node.metric(t, watcher, "galley_redis_away"); away != "1" {
+		if away := node.sample(t, watcher, "galley_redis_away"); away != "1" {
 			t.Errorf("node %d: galley_redis_away is %s while Redis is away", n, away)
 		}
 		checkExactly(t, flood(t, 4*dayLimit, 20, func(int) (reply, error) { return node.ask(busy, "GET", "/v2/sites", "") }), 200)
@@ -218,7 +206,7 @@ func TestRedisThatDiesAndComesBack(t *testing.T) {
 	eventually(t, "every node says that Redis is back", func() bool { return nodes.each(func(p *process) bool { return p.lastSaid(redisBack) }) })
 	for n, node := range nodes { // each may have tried just before, and say so last
 		eventually(t, fmt.Sprintf("node %d counts in Redis again", n), func() bool {
-			return node.lastSaid(redisBack) && node.metric(t, watcher, "galley_redis_away") == "0"
+			return node.lastSaid(redisBack) && node.sample(t, watcher, "galley_redis_away") == "0"
 		})
 	}
 	stop()

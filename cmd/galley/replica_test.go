@@ -19,9 +19,9 @@ const (
 func (p *process) readReplica(t *testing.T, key, target string) (said reply) {
 	t.Helper()
 	eventually(t, "the standby answers", func() bool {
-		before := p.metric(t, key, replicaReads)
+		before := p.sample(t, key, replicaReads)
 		said = p.must(t, 200, key, "GET", fmt.Sprintf("%s?ignored=%d", target, rand.Int()), "")
-		return p.metric(t, key, replicaReads) != before
+		return p.sample(t, key, replicaReads) != before
 	})
 	return said
 }
@@ -65,7 +65,7 @@ func TestNodesReadFromAStandby(t *testing.T) {
 		for range 20 {
 			node.must(t, 200, key, "GET", fmt.Sprintf("/v2/sites/%s?ignored=%d", site, rand.Int()), "")
 		}
-		eventually(t, "the metric tells that the standby is away", func() bool { return node.metric(t, key, replicaUsable) == "0" })
+		eventually(t, "the metric tells that the standby is away", func() bool { return node.sample(t, key, replicaUsable) == "0" })
 		eventually(t, "the log does", func() bool { return node.lastSaidOfReplica() == "the replica is not used" })
 		name := fmt.Sprintf("Number %d", n)
 		node.must(t, 200, key, "PATCH", "/v2/sites/"+site, `{"name":"`+name+`"}`)

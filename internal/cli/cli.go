@@ -88,6 +88,12 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		_, _ = fmt.Fprintln(errOut, "Run with --help to see what there is.")
 		return 2
 	}
+	if store, ok := command.Selected().Target.Addr().Interface().(interface{ PassesOver() string }); ok {
+		// A server says it in its log.
+		if warning := store.PassesOver(); warning != "" && command.Command() != "serve" {
+			_, _ = fmt.Fprintln(errOut, "galley: "+warning)
+		}
+	}
 	if err := cmp.Or(command.Run(t), t.lost); err != nil {
 		return t.fail(err)
 	}

@@ -55,8 +55,8 @@ func (c *serveCommand) Run(t *terminal) (err error) {
 	if unknown := config.UnknownVariables(t.parser.Model, os.Environ()); len(unknown) > 0 {
 		log.Warn("variables that are no settings are ignored", "variables", strings.Join(unknown, ", "))
 	}
-	if c.URLPassedOver {
-		log.Warn("the database URL is not used: --data names a folder, and flags win over variables and the file", "data", c.Data)
+	if warning := c.PassesOver(); warning != "" {
+		log.Warn(warning, "data", c.Data)
 	}
 
 	// Whatever can be refused is, before the store is touched: it may be brought

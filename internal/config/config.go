@@ -36,6 +36,29 @@ func (s *Store) AfterApply(ctx *kong.Context) error {
 	return nil
 }
 
+// AfterApply passes over what belongs to a database that is passed over.
+func (s *Server) AfterApply(ctx *kong.Context) error {
+	if err := s.Store.AfterApply(ctx); err != nil || !s.URLPassedOver {
+		return err
+	}
+	if !typed(ctx, "listen-url") {
+		s.ListenURL = ""
+	}
+	if !typed(ctx, "replica-url") {
+		s.ReplicaURL = ""
+	}
+	return nil
+}
+
+// PassesOver is what to say of a database that was named and is not used; "" if
+// there is none.
+func (s *Store) PassesOver() string {
+	if !s.URLPassedOver {
+		return ""
+	}
+	return "the database URL is not used: --data names a folder, and flags win over variables and the file"
+}
+
 // typed tells whether a setting is given as a flag.
 func typed(ctx *kong.Context, name string) bool {
 	return slices.ContainsFunc(ctx.Path, func(step *kong.Path) bool {

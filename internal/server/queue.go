@@ -32,8 +32,9 @@ const (
 	// at once.
 	wary = time.Second
 	// crowd is how many connections there must be. Fewer can't ask for more at a
-	// time than is worked on anyway: if they are all late, the machine gives the
-	// server no time, and to refuse them would help nobody.
+	// time than is worked on anyway, unless that is set lower: if they are all
+	// late, the machine gives the server no time, and to refuse them would help
+	// nobody.
 	crowd = 128
 )
 

@@ -2,7 +2,10 @@ package service
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"testing"
+	"time"
 
 	"galley/internal/cms"
 )
@@ -36,5 +39,49 @@ func TestGateLeavesRoomForOtherWorkspaces(t *testing.T) {
 	}
 	if len(g.places) != 0 || len(g.shares) != 0 {
 		t.Errorf("everybody has left: %d places are taken, %d workspaces are known", len(g.places), len(g.shares))
+	}
+}
+
+// Who waits has a worker of the server, and others need some.
+func TestGateRefusesACrowd(t *testing.T) {
+	t.Parallel()
+	g := newGate()
+	ctx, end := context.WithCancel(t.Context())
+	var crowd sync.WaitGroup
+	come := func(workspaceID cms.ID, n int) {
+		for range n {
+			crowd.Go(func() {
+				if leave, err := g.enter(ctx, workspaceID); err == nil {
+					<-ctx.Done()
+					leave()
+				}
+			})
+		}
+	}
+	isFull := func(workspaceID cms.ID) bool {
+		now, cancel := context.WithCancel(t.Context())
+		cancel()
+		leave, err := g.enter(now, workspaceID)
+		if err == nil {
+			leave()
+		}
+		return errors.Is(err, errCrowdedGate)
+	}
+	busy, other := cms.NewID(), cms.NewID()
+	come(busy, maxAtShare)
+	for !isFull(busy) {
+		time.Sleep(time.Millisecond)
+	}
+	if isFull(other) {
+		t.Error("one workspace fills the gate")
+	}
+	come(other, maxAtGate-maxAtShare)
+	for !isFull(other) {
+		time.Sleep(time.Millisecond)
+	}
+	end()
+	crowd.Wait()
+	if isFull(busy) || isFull(other) || len(g.shares) != 0 || g.callers != 0 {
+		t.Errorf("everybody has left: %d callers, %d workspaces are known", g.callers, len(g.shares))
 	}
 }

@@ -136,6 +136,38 @@ func TestANodeThatStopsIsMissedForWhatItStillCommits(t *testing.T) {
 	}
 }
 
+// TestANodeThatStopsInDoubtIsMissed ends the telling while nobody knows what
+// becomes of a commit whose answer was lost. Others have read the old state since
+// they were told of it.
+func TestANodeThatStopsInDoubtIsMissed(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	other, wire := migrated(t, openPostgres(t, url)), startWire(t, url)
+	node := openPostgres(t, wire.url)
+	there, here := watching(t, other), &listener{}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		node.Watch(ctx, here)
+	}()
+	there.wait(t, "the other node hears", func() bool { return there.listens })
+	here.wait(t, "the node hears", func() bool { return here.listens })
+
+	changed, workspace := cms.Subject{ID: cms.NewID(), Drafts: true}, cms.Workspace{ID: cms.NewID(), Name: "W", CreatedAt: time.Now()}
+	arrive := make(chan struct{})
+	wire.holdCommit.Store(&arrive)
+	if err := announces(t, node, workspace, changed); cms.CodeOf(err) != cms.CodeUnavailable {
+		t.Errorf("the connection was lost: %v", err)
+	}
+	there.wait(t, "the other node is told of what may still happen", func() bool { return slices.Contains(there.heard, changed) })
+	stop()
+	<-ended
+	lost := there.lostCount()
+	close(arrive)
+	there.wait(t, "the other node takes everything for changed", func() bool { return there.lost > lost })
+}
+
 // TestABusyNodeIsNotMissed lends all connections of a node's pool for longer
 // than a node may be silent.
 func TestABusyNodeIsNotMissed(t *testing.T) {
@@ -249,7 +281,7 @@ func (l *listener) wait(t *testing.T, what string, holds func() bool) {
 			return
 		}
 	}
-	t.Fatalf("not so after 20 s: %s", what)
+	t.Fatalf("not so after two minutes: %s", what)
 }
 
 // pair are two nodes on one database that hear each other, one of them by a way

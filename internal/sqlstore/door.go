@@ -21,8 +21,8 @@ import (
 // too: who finds it locked waits there in the same way.
 
 // maxAtDoor is how many may wait for one site: who waits has a worker of the
-// server, and others need some. Those who wait for a page wait for small writes,
-// and are as many as they are.
+// server, and others need some. Those at the door of a page wait for small writes,
+// and are as many as they are, until they come to the site's.
 const maxAtDoor = 64
 
 var errCrowded = errors.New("too many wait for this site")

@@ -266,3 +266,51 @@ func TestCrowdAtADoorIsBounded(t *testing.T) {
 		t.Errorf("%d doors are left", len(d.of))
 	}
 }
+
+// Who writes to a page that all write to, in a site that others want to
+// themselves, goes from one door to the other, and is not refused for that.
+func TestWritersBetweenTwoDoorsAreNotRefused(t *testing.T) {
+	s := postgresForTest(t)
+	site := sitesForTest(t, s, 1)[0]
+	page := seedPage(site.ID, "/p")
+	do(t, s.InTx(t.Context(), func(tx cms.Tx) error { return tx.CreatePages(t.Context(), page) }))
+	var done atomic.Bool
+	var writers, others sync.WaitGroup
+	for range 40 {
+		writers.Go(func() {
+			for range 10 {
+				err := s.InTx(t.Context(), func(tx cms.Tx) error {
+					if _, err := tx.LockShape(t.Context(), site.WorkspaceID, site.ID, cms.LockShared); err != nil {
+						return err
+					}
+					_, err := tx.LockPage(t.Context(), site.ID, cms.Draft, page.ID)
+					time.Sleep(3 * time.Millisecond)
+					return err
+				})
+				if err != nil {
+					t.Errorf("a writer of the page: %v", err)
+					return
+				}
+			}
+		})
+	}
+	for range 3 {
+		others.Go(func() {
+			for !done.Load() {
+				err := s.InTx(t.Context(), func(tx cms.Tx) error {
+					_, err := tx.LockSite(t.Context(), site.ID, cms.LockExclusive)
+					time.Sleep(10 * time.Millisecond)
+					return err
+				})
+				if err != nil {
+					t.Errorf("who wants the site alone: %v", err)
+					return
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		})
+	}
+	writers.Wait()
+	done.Store(true)
+	others.Wait()
+}

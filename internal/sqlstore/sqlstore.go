@@ -97,20 +97,21 @@ const maxTries = 10
 func (s *Store) InTx(ctx context.Context, write func(cms.Tx) error) error {
 	defer s.timed("tx")()
 	visit := s.newVisit()
-	for try := 1; ; try++ {
+	for try := 1; ; {
 		err := s.tryTx(ctx, visit, write)
 		wait, waits := errors.AsType[*waitError](err)
 		_, retries := errors.AsType[*retryError](err)
 		switch {
-		case !waits && !retries:
-			return err
-		case try == maxTries:
-			return cms.Unavailable(err)
-		case waits:
+		case waits: // as often as it takes, and as long as the caller does
 			if visit, err = s.waitFor(ctx, wait); err != nil {
 				return err
 			}
+		case !retries:
+			return err
+		case try == maxTries:
+			return cms.Unavailable(err)
 		default:
+			try++
 			visit = s.newVisit()
 		}
 	}

@@ -316,16 +316,24 @@ func (a *announcer) run(ctx context.Context) {
 }
 
 // part sends what there is to tell, and says goodbye. It does not if a transaction
-// is still open, of which nobody might be told then: the node is missed for that.
+// is still open, or a commit may still be done, of which nobody might be told then:
+// the node is missed for that.
 func (a *announcer) part() {
 	parting, cancel := context.WithTimeout(context.Background(), silence)
 	defer cancel()
 	err := a.send(parting)
 	a.healthy.Store(false) // what begins now tells of itself
-	if err == nil && a.open.Load() == 0 && a.idle() {
+	if err == nil && a.open.Load() == 0 && a.idle() && !a.inDoubt() {
 		// If this is lost, the node is missed: that is well, too.
 		_, _ = a.db.ExecContext(parting, notify, channel, a.node+" "+goodbye)
 	}
+}
+
+// inDoubt tells that others are to be told again of what a commit may have done.
+func (a *announcer) inDoubt() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.ContainsFunc(a.doubts, func(d doubt) bool { return len(d.what) > 0 })
 }
 
 // watchPostgres listens on a connection of its own, and takes itself for deaf

@@ -31,7 +31,9 @@ var (
 	localeForm = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z]{2})?$`)
 	// Codes that stand for no language in particular, and those for private use.
 	namesNone = regexp.MustCompile(`^(und|mul|mis|zxx|q[a-t][a-z])$`)
-	errLocale = errors.New("must be a language code, optionally with a region, such as en or en-US")
+	// Codes that libraries have for languages whose names on the web are others.
+	forLibraries = regexp.MustCompile(`^(alb|arm|baq|bur|chi|cze|dut|fre|geo|ger|gre|ice|mac|mao|may|per|rum|slo|tib|wel)$`)
+	errLocale    = errors.New("must be a language code, optionally with a region, such as en or en-US")
 )
 
 // LocaleRefForm tells whether s has the form of a locale's id or code, existing
@@ -52,7 +54,7 @@ func ParseLocaleCode(s string) (string, error) {
 		return "", errLocale
 	}
 	base, _, region := tag.Raw()
-	if namesNone.MatchString(base.String()) || (len(s) > 3 && (!region.IsCountry() || region.Canonicalize() != region || region.String() == "UN")) {
+	if namesNone.MatchString(base.String()) || forLibraries.MatchString(base.String()) || (len(s) > 3 && (!region.IsCountry() || region.Canonicalize() != region || region.String() == "UN")) {
 		return "", errLocale
 	}
 	return tag.String(), nil

@@ -28,10 +28,10 @@ func TestParseLocaleCode(t *testing.T) {
 	}
 }
 
-// ISO 3166 and ISO 639 set these aside for private use, or for no language or
-// no country at all: none of them exists.
+// ISO 3166 and ISO 639 set these aside for private use, for libraries, or for no
+// language or no country at all: none of them exists.
 func TestLocaleCodesThatNameNothing(t *testing.T) {
-	for _, in := range []string{"qaa", "qtz", "zxx", "mul", "mis", "en-UN", "en-AA", "en-QM", "en-XB"} {
+	for _, in := range []string{"qaa", "qtz", "zxx", "mul", "mis", "en-UN", "en-AA", "en-QM", "en-XB", "fre", "ger-DE", "CHI"} {
 		if got, err := cms.ParseLocaleCode(in); err == nil {
 			t.Errorf("%q reads as %q", in, got)
 		}

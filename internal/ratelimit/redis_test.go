@@ -98,7 +98,7 @@ func TestRedisWhoseClockWasSetBack(t *testing.T) {
 	startRedis(t, addr)
 	rate := ratelimit.Rate{Requests: 5, Period: time.Hour}
 	client := redis.NewClient(&redis.Options{Addr: addr})
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	began := time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC) // when the time of a bucket begins
 	full := time.Now().Add(rate.Period + 10*time.Minute).Sub(began).Seconds()
 	if err := client.Set(t.Context(), "rate:galley:app:1:"+rate.String(), full, time.Hour).Err(); err != nil {
@@ -134,7 +134,7 @@ func TestSilentRedisIsAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer silent.Close()
+	defer func() { _ = silent.Close() }()
 	for _, query := range []string{"", "?read_timeout=1ms", "?read_timeout=-1"} {
 		changes := make(chan error, 1)
 		node, err := ratelimit.NewRedis("redis://"+silent.Addr().String()+"/0"+query, func(away error) { changes <- away })

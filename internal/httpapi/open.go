@@ -128,5 +128,8 @@ func (g generator) openPaths() map[string]schema {
 		"/openapi.json": operation("getDocument", "This document", schema{
 			"200": schema{"description": "OK", "content": schema{"application/json": schema{"schema": schema{"type": "object"}}}},
 		}),
+		"/docs": operation("getReference", "This document for people", schema{
+			"200": schema{"description": "OK", "content": schema{"text/html": schema{"schema": schema{"type": "string"}}}},
+		}),
 	}
 }

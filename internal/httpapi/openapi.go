@@ -34,8 +34,10 @@ func Document(version string) []byte {
 		}
 		paths[e.path()][strings.ToLower(e.method)] = g.operation(e)
 	}
-	for path, get := range g.openPaths() {
-		paths[path] = schema{"get": get}
+	for _, more := range []map[string]schema{g.openPaths(), operatorPaths()} {
+		for path, get := range more {
+			paths[path] = schema{"get": get}
+		}
 	}
 	doc := schema{
 		"openapi": "3.1.0",
@@ -164,7 +166,7 @@ func (g generator) responses(e *endpoint) schema {
 		responses["204"] = schema{"description": "The page was never live and is deleted"}
 	}
 	if e.method == http.MethodGet {
-		responses["304"] = schema{"description": http.StatusText(http.StatusNotModified)}
+		responses["304"] = schema{"description": http.StatusText(http.StatusNotModified), "headers": headers}
 	}
 	for _, status := range e.failures() {
 		responses[strconv.Itoa(status)] = ref("responses", errorName(status))

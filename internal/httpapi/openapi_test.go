@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"galley/internal/httpapi"
+	"galley/internal/sqlstore"
 )
 
 // sampleID stands for any id in the document.
@@ -63,4 +64,29 @@ func TestExamplesOfTheDocumentWork(t *testing.T) {
 			t.Errorf("only %d bodies were tried", bodies)
 		}
 	})
+}
+
+// The document is the truth about every address.
+func TestDocumentHasEveryAddress(t *testing.T) {
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Responses map[string]struct{ Headers map[string]any }
+		}
+	}
+	if err := json.Unmarshal(httpapi.Document("test"), &doc); err != nil {
+		t.Fatal(err)
+	}
+	store, err := sqlstore.OpenSQLite(t.TempDir(), nil)
+	s := newSystem(t, store, err)
+	for _, path := range []string{"/healthz", "/readyz", "/openapi.json", "/docs", "/metrics", "/debug/pprof/"} {
+		s.must(t, 200, "GET", path, "")
+		if _, ok := doc.Paths[path]["get"]; !ok {
+			t.Errorf("%s is not in the document", path)
+		}
+	}
+	for path, operations := range doc.Paths {
+		if kept, ok := operations["get"].Responses["304"]; ok && kept.Headers["ETag"] == nil {
+			t.Errorf("%s: 304 is without an entity tag", path)
+		}
+	}
 }

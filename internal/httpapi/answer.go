@@ -181,7 +181,7 @@ const tagLength = 18
 // that of an empty list.
 func (r *request) tagOf(body []byte) string {
 	workspace := r.who.WorkspaceID()
-	hash, err := blake2b.New(tagLength, nil) // SHA-256 takes four times as long where processors know nothing of it
+	hash, err := blake2b.New(tagLength, nil) // SHA-256 takes up to three times as long where processors know nothing of it
 	if err != nil {
 		panic(err) // the length is wrong
 	}

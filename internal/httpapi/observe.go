@@ -95,23 +95,6 @@ type operator struct {
 	handler http.Handler
 }
 
-// operatorPaths documents them.
-func operatorPaths() map[string]schema {
-	operation := func(name, summary, content string) schema {
-		responses := schema{"200": schema{"description": "OK", "headers": commonHeaders(), "content": schema{content: schema{"schema": schema{"type": "string"}}}}}
-		for _, status := range []int{401, 403, 429, 500, 503} {
-			responses[strconv.Itoa(status)] = ref("responses", errorName(status))
-		}
-		return schema{
-			"operationId": name, "summary": summary, "description": "For App keys with scope `admin`.", "tags": []string{"Operations"}, "responses": responses,
-		}
-	}
-	return map[string]schema{
-		"/metrics":      operation("getMetrics", "What Prometheus collects", "text/plain"),
-		"/debug/pprof/": operation("listProfiles", "Profiles of the program, by links", "text/html"),
-	}
-}
-
 func operators(registry *prometheus.Registry) map[string]operator {
 	get := []string{http.MethodGet}
 	// Without cmdline: a flag may hold the database's password.
@@ -126,4 +109,21 @@ func operators(registry *prometheus.Registry) map[string]operator {
 		addresses["/debug/pprof/"+profile.Name()] = operator{get, pprof.Handler(profile.Name())}
 	}
 	return addresses
+}
+
+// operatorPaths documents the addresses for operators.
+func operatorPaths() map[string]schema {
+	operation := func(name, summary, content string) schema {
+		responses := schema{"200": schema{"description": "OK", "headers": commonHeaders(), "content": schema{content: schema{"schema": schema{"type": "string"}}}}}
+		for _, status := range []int{401, 403, 429, 500, 503} {
+			responses[strconv.Itoa(status)] = ref("responses", errorName(status))
+		}
+		return schema{
+			"operationId": name, "summary": summary, "description": "For App keys with scope `admin`.", "tags": []string{"Operations"}, "responses": responses,
+		}
+	}
+	return map[string]schema{
+		"/metrics":      operation("getMetrics", "What Prometheus collects", "text/plain"),
+		"/debug/pprof/": operation("listProfiles", "Profiles of the program, by links", "text/html"),
+	}
 }

@@ -108,23 +108,14 @@ func TestANodeThatStopsIsMissedForWhatItStillCommits(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
 	other, node := migrated(t, openPostgres(t, url)), openPostgres(t, url)
-	there, here := watching(t, other), &listener{}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		node.Watch(ctx, here)
-	}()
-	there.wait(t, "the other node hears", func() bool { return there.listens })
-	here.wait(t, "the node hears", func() bool { return here.listens })
+	there, here := bothHear(t, other, node)
 
 	changed, lost := cms.Subject{ID: cms.NewID()}, there.lostCount()
 	err := node.InTx(t.Context(), func(tx cms.Tx) error {
 		if err := tx.Announce(t.Context(), []cms.Subject{changed}); err != nil {
 			return err
 		}
-		stop()
-		<-ended
+		here.stop()
 		return nil
 	})
 	if err != nil {
@@ -141,31 +132,18 @@ func TestANodeThatStopsIsMissedForWhatItStillCommits(t *testing.T) {
 // they were told of it.
 func TestANodeThatStopsInDoubtIsMissed(t *testing.T) {
 	t.Parallel()
-	url := pgtest.URL(t)
-	other, wire := migrated(t, openPostgres(t, url)), startWire(t, url)
-	node := openPostgres(t, wire.url)
-	there, here := watching(t, other), &listener{}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		node.Watch(ctx, here)
-	}()
-	there.wait(t, "the other node hears", func() bool { return there.listens })
-	here.wait(t, "the node hears", func() bool { return here.listens })
-
+	p := startPair(t)
 	changed, workspace := cms.Subject{ID: cms.NewID(), Drafts: true}, cms.Workspace{ID: cms.NewID(), Name: "W", CreatedAt: time.Now()}
 	arrive := make(chan struct{})
-	wire.holdCommit.Store(&arrive)
-	if err := announces(t, node, workspace, changed); cms.CodeOf(err) != cms.CodeUnavailable {
+	p.wire.holdCommit.Store(&arrive)
+	if err := announces(t, p.node, workspace, changed); cms.CodeOf(err) != cms.CodeUnavailable {
 		t.Errorf("the connection was lost: %v", err)
 	}
-	there.wait(t, "the other node is told of what may still happen", func() bool { return slices.Contains(there.heard, changed) })
-	stop()
-	<-ended
-	lost := there.lostCount()
+	p.there.wait(t, "the other node is told of what may still happen", func() bool { return slices.Contains(p.there.heard, changed) })
+	p.here.stop()
+	lost := p.there.lostCount()
 	close(arrive)
-	there.wait(t, "the other node takes everything for changed", func() bool { return there.lost > lost })
+	p.there.wait(t, "the other node takes everything for changed", func() bool { return p.there.lost > lost })
 }
 
 // TestABusyNodeIsNotMissed lends all connections of a node's pool for longer
@@ -230,6 +208,7 @@ type listener struct {
 	listens bool
 	heard   []cms.Subject
 	lost    int // times that anything may have changed
+	stop    func()
 }
 
 func (l *listener) times(what cms.Subject) int {
@@ -330,14 +309,14 @@ func announces(t *testing.T, node *sqlstore.Store, workspace cms.Workspace, chan
 	})
 }
 
-// watching watches a store until the test ends.
+// watching watches a store until it is stopped, or the test ends.
 func watching(t *testing.T, store *sqlstore.Store) *listener {
 	t.Helper()
-	l := &listener{}
 	ctx, cancel := context.WithCancel(t.Context())
 	var watching sync.WaitGroup
+	l := &listener{stop: func() { cancel(); watching.Wait() }}
 	watching.Go(func() { store.Watch(ctx, l) })
-	t.Cleanup(func() { cancel(); watching.Wait() })
+	t.Cleanup(l.stop)
 	return l
 }
 

@@ -165,22 +165,27 @@ type waitError struct {
 func (*waitError) Error() string { return "something is locked" }
 
 // lockRow locks a page or route by a select, and waits for it in the database
-// only if it is this transaction's turn.
-func (q queries) lockRow(ctx context.Context, id cms.ID, query string, args ...any) error {
+// only if it is this transaction's turn. Then it is read: both are sent at once,
+// so what is wrong with the lock shows with that.
+func lockRow[T any](ctx context.Context, q queries, id cms.ID, read func() (T, error), query string, args ...any) (T, error) {
 	if q.dialect.lockUpdate == "" {
-		return nil
+		return read()
 	}
 	query += q.dialect.lockUpdate
 	if !q.visit.mayWaitFor(id) {
 		query += " nowait"
 	}
-	_, err := all(ctx, q, scanID, query, args...)
+	var found T
+	err := q.run(ctx, query, args...)
+	if err == nil {
+		found, err = read()
+	}
 	again, ok := errors.AsType[*retryError](err)
 	switch {
 	case ok && again.locked && !q.visit.mayWaitFor(id):
-		return &waitError{row: id}
+		return found, &waitError{row: id}
 	case err == nil && q.visit != nil && q.visit.atRow == id:
 		q.visit.leave()
 	}
-	return err
+	return found, err
 }

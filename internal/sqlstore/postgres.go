@@ -110,6 +110,10 @@ func OpenPostgres(url string, observe Observe) (*Store, error) {
 	db.SetMaxIdleConns(maxPostgresConns)
 	s := newStore(postgresDialect, db, db, observe)
 	s.queries.conn = poolOf(db, pooled)
+	if speaksBinary(pooled) {
+		s.beginTx = queueing(db, "begin")
+		s.beginView = queueing(db, "begin isolation level repeatable read read only")
+	}
 	s.queries.finders = newFinders(s.queries)
 	s.doors = &doors{of: map[cms.ID]*door{}}
 	voice := stdlib.OpenDB(*pooled)

@@ -25,14 +25,19 @@ import (
 // itself.
 type rowPool struct{ *sql.DB }
 
-// poolOf is a rowPool, unless the URL asks for a way to run statements in which
-// values come as text.
+// poolOf is a rowPool, unless values come as text.
 func poolOf(db *sql.DB, config *pgx.ConnConfig) conn {
-	binaryModes := []pgx.QueryExecMode{pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec}
-	if !slices.Contains(binaryModes, config.DefaultQueryExecMode) {
+	if !speaksBinary(config) {
 		return db
 	}
 	return rowPool{db}
+}
+
+// speaksBinary tells whether the URL asks for no other way to run statements than
+// those in which values come in the form that PostgreSQL keeps them in.
+func speaksBinary(config *pgx.ConnConfig) bool {
+	modes := []pgx.QueryExecMode{pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec}
+	return slices.Contains(modes, config.DefaultQueryExecMode)
 }
 
 var binaryResults = pgx.QueryResultFormats{pgx.BinaryFormatCode}
@@ -53,15 +58,19 @@ func (p rowPool) each(ctx context.Context, query string, args []any, show func(r
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
-		r := binaryRow{rows, connection.Conn().TypeMap()}
-		for rows.Next() {
-			if err := show(r); err != nil {
-				return err
-			}
-		}
-		return rows.Err()
+		return showRows(connection.Conn(), rows, show)
 	})
+}
+
+func showRows(conn *pgx.Conn, rows pgx.Rows, show func(row) error) error {
+	defer rows.Close()
+	r := binaryRow{rows, conn.TypeMap()}
+	for rows.Next() {
+		if err := show(r); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // binaryRow is a row as PostgreSQL sends it.
@@ -77,10 +86,11 @@ func (r binaryRow) Scan(dest ...any) error {
 		return fmt.Errorf("a row has %d columns, want %d", len(values), len(dest))
 	}
 	for i, value := range values {
-		if scanned(columns[i].DataTypeOID, value, dest[i]) {
+		kind := columns[i].DataTypeOID
+		if plain := columns[i].Format == pgx.BinaryFormatCode || kind == pgtype.TextOID; plain && scanned(kind, value, dest[i]) {
 			continue
 		}
-		if err := r.types.Scan(columns[i].DataTypeOID, columns[i].Format, value, dest[i]); err != nil {
+		if err := r.types.Scan(kind, columns[i].Format, value, dest[i]); err != nil {
 			return fmt.Errorf("column %s: %w", columns[i].Name, err)
 		}
 	}

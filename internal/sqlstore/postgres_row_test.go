@@ -116,17 +116,26 @@ func TestRowsAreReadOnAnotherConnectionWhenOneIsGone(t *testing.T) {
 	}
 }
 
-// Values come as text in some ways to run statements.
-func TestOtherWaysToRunStatementsAreLeftToDatabaseSQL(t *testing.T) {
-	for _, mode := range []string{"exec", "simple_protocol"} {
+// Values come as text in some ways to run statements, which are left to
+// database/sql.
+func TestOtherWaysToRunStatements(t *testing.T) {
+	for _, mode := range []string{"exec", "simple_protocol", "cache_describe", "describe_exec"} {
 		address, err := url.Parse(pgtest.URL(t))
 		do(t, err)
 		query := address.Query()
 		query.Set("default_query_exec_mode", mode)
 		address.RawQuery = query.Encode()
 		s, err := OpenPostgres(address.String(), nil)
-		do(t, err)
-		t.Cleanup(func() { do(t, s.Close()) })
+		readyForTest(t, s, err)
+		w := cms.Workspace{ID: cms.NewID(), Name: mode, CreatedAt: time.UnixMicro(1).UTC()}
+		do(t, s.InTx(t.Context(), func(tx cms.Tx) error {
+			do(t, tx.CreateWorkspace(t.Context(), w))
+			there, err := tx.Workspace(t.Context(), w.ID)
+			if there != w {
+				t.Errorf("%s: got %+v", mode, there)
+			}
+			return err
+		}))
 		got, err := one(t.Context(), s.queries, scanEveryKind, everyKindOnce)
 		if do(t, err); got.Small != -2 || got.At.UnixMicro() != 1700000000000001 {
 			t.Errorf("%s: got %+v", mode, got)

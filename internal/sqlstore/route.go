@@ -19,10 +19,8 @@ func (q queries) Route(ctx context.Context, siteID, id cms.ID) (cms.Route, error
 }
 
 func (q queries) LockRoute(ctx context.Context, siteID, id cms.ID) (cms.Route, error) {
-	if err := q.lockRow(ctx, id, `select id from route where site_id = ? and id = ?`, siteID, id); err != nil {
-		return cms.Route{}, err
-	}
-	return q.Route(ctx, siteID, id)
+	return lockRow(ctx, q, id, func() (cms.Route, error) { return q.Route(ctx, siteID, id) },
+		`select id from route where site_id = ? and id = ?`, siteID, id)
 }
 
 func (q queries) Routes(ctx context.Context, siteID cms.ID, list cms.ListQuery) ([]cms.Route, error) {

@@ -31,12 +31,12 @@ func (q queries) Site(ctx context.Context, id cms.ID) (cms.Site, error) {
 // sees the locked row anew afterwards, but not the rows joined to it.
 func (q queries) LockSite(ctx context.Context, id cms.ID, lock cms.Lock) (cms.Site, error) {
 	if suffix := q.siteLock(lock); suffix != "" {
-		_, err := all(ctx, q, scanID, `select s.id from site s where s.id = ?`+suffix, id)
-		if err := q.locked(err, waitError{lock: lock, site: id}); err != nil {
-			return cms.Site{}, err
+		if err := q.run(ctx, `select s.id from site s where s.id = ?`+suffix, id); err != nil {
+			return cms.Site{}, q.locked(err, waitError{lock: lock, site: id})
 		}
 	}
-	return q.Site(ctx, id)
+	site, err := q.Site(ctx, id)
+	return site, q.locked(err, waitError{lock: lock, site: id})
 }
 
 // siteLock is the suffix of a select that locks a site, and waits for it only if it

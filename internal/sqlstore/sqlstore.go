@@ -35,6 +35,7 @@ type Store struct {
 	looks     *looks
 	doors     *doors  // nil: transactions have no locks to wait for
 	writer    *writer // nil: transactions do not wait for each other
+	beginTx   func(context.Context) (transaction, error)
 	beginView func(context.Context) (transaction, error)
 	// closeSessions closes the connections that the pools have given away.
 	closeSessions func()
@@ -56,6 +57,7 @@ func newStore(d *dialect, write, read *sql.DB, observe Observe) *Store {
 	}
 	s := &Store{queries: queries{conn: read, dialect: d}, looks: &looks{}, write: write, read: read, dialect: d, observe: observe}
 	s.runTx = s.runOwnTx
+	s.beginTx = func(ctx context.Context) (transaction, error) { return write.BeginTx(ctx, nil) }
 	s.beginView = func(ctx context.Context) (transaction, error) { return read.BeginTx(ctx, d.view) }
 	s.provider = sync.OnceValues(s.newProvider)
 	return s
@@ -147,7 +149,7 @@ func (s *Store) tryTx(ctx context.Context, visit *visit, write func(cms.Tx) erro
 
 // runOwnTx runs a callback in a transaction of its own.
 func (s *Store) runOwnTx(ctx context.Context, write func(conn) error) error {
-	tx, err := s.write.BeginTx(ctx, nil)
+	tx, err := s.beginTx(ctx)
 	if err != nil {
 		return s.queries.fail(ctx, err)
 	}
@@ -203,8 +205,12 @@ func (q queries) exec(ctx context.Context, query string, args ...any) (int64, er
 	return n, q.fail(ctx, err)
 }
 
-// run is exec for statements whose count does not matter.
+// run is exec for statements whose count does not matter. What goes wrong with one
+// may show with the next.
 func (q queries) run(ctx context.Context, query string, args ...any) error {
+	if tx, ok := q.conn.(*queuedTx); ok {
+		return q.fail(ctx, tx.later(ctx, q.dialect.rebind(query), q.dialect.args(args)))
+	}
 	_, err := q.exec(ctx, query, args...)
 	return err
 }
@@ -231,10 +237,13 @@ func all[T any](ctx context.Context, q queries, scan func(row) (T, error), query
 
 // each shows every row of a query, one after the other.
 func (q queries) each(ctx context.Context, query string, args []any, show func(row) error) error {
-	if pool, ok := q.conn.(rowPool); ok {
+	switch conn := q.conn.(type) {
+	case *queuedTx:
+		return conn.each(ctx, query, args, show)
+	case rowPool:
 		// What did not get through to the server is left to database/sql, which
 		// tries again, and in the end on a new connection.
-		if err := pool.each(ctx, query, args, show); !pgconn.SafeToRetry(err) {
+		if err := conn.each(ctx, query, args, show); !pgconn.SafeToRetry(err) {
 			return err
 		}
 	}

@@ -150,10 +150,7 @@ func TestSQLiteThatCanNotWrite(t *testing.T) {
 
 func TestSQLiteLockedByAnother(t *testing.T) {
 	s := sqliteForTest(t)
-	other, err := openSQLiteFile(fileOf(t, s), "immediate")
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := openSQLiteFile(placeForTest(t, fileOf(t, s)), "immediate")
 	defer func() { _ = other.Close() }()
 	tx, err := other.BeginTx(t.Context(), nil)
 	if err != nil {

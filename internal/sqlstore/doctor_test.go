@@ -141,10 +141,7 @@ func TestDeepLookAtSQLite(t *testing.T) {
 
 func TestJournalThatIsNotAsItShouldBe(t *testing.T) {
 	for _, pragma := range []string{`pragma journal_mode = delete`, `pragma synchronous = normal`} {
-		db, err := openSQLiteFile(t.TempDir()+"/db", "immediate", "synchronous(full)")
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := openSQLiteFile(placeForTest(t, t.TempDir()+"/db"), "immediate", "synchronous(full)")
 		db.SetMaxOpenConns(1)
 		t.Cleanup(func() { _ = db.Close() })
 		q := queries{conn: db, dialect: sqliteDialect}

@@ -134,6 +134,9 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // Ping tells whether the store can be reached and has the program's schema.
 func (s *Store) Ping(ctx context.Context) error {
+	if err := s.there(); err != nil {
+		return s.queries.fail(ctx, err)
+	}
 	provider, err := s.provider()
 	if err != nil {
 		return err

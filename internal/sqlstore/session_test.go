@@ -10,10 +10,7 @@ import (
 // writingSessions is a pool of one connection that writes to a database.
 func writingSessions(t *testing.T, file string) *sessions {
 	t.Helper()
-	db, err := openSQLiteFile(file, "immediate")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := openSQLiteFile(placeForTest(t, file), "immediate")
 	pool := newSessions(db, 1, "begin immediate")
 	t.Cleanup(func() { pool.close(); _ = db.Close() })
 	return pool

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -104,17 +105,13 @@ func OpenSQLite(dir string, observe Observe) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("can't write to the data folder: %w", err)
 	}
-	if err := probe.Close(); err != nil {
+	was, err := probe.Stat()
+	if err := errors.Join(err, probe.Close()); err != nil {
 		return nil, fmt.Errorf("can't write to the data folder: %w", err)
 	}
-	write, err := openSQLiteFile(file, "immediate", "synchronous(full)", writerCache, checkpointAfter)
-	if err != nil {
-		return nil, err
-	}
-	read, err := openSQLiteFile(file, "deferred", "query_only(1)", readerCache)
-	if err != nil {
-		return nil, errors.Join(err, write.Close())
-	}
+	there := place{file, was}
+	write := openSQLiteFile(there, "immediate", "synchronous(full)", writerCache, checkpointAfter)
+	read := openSQLiteFile(there, "deferred", "query_only(1)", readerCache)
 	// Beside the sessions, the pools have connections for migrations and for
 	// statements outside of transactions.
 	readers := min(max(4, runtime.NumCPU()), maxReaders)
@@ -124,7 +121,13 @@ func OpenSQLite(dir string, observe Observe) (*Store, error) {
 	s := newStore(sqliteDialect, write, read, observe)
 	s.queries.conn = newPreparedDB(read)
 	writing, reading := newSessions(write, 1, "begin immediate"), newSessions(read, readers, "begin")
-	s.writer = newWriter(writing.start, s.queries.fail)
+	s.writer = newWriter(func(ctx context.Context) (transaction, error) {
+		if err := there.check(); err != nil {
+			return nil, err
+		}
+		return writing.start(ctx)
+	}, s.queries.fail)
+	s.there = there.check
 	s.runTx = s.writer.run
 	s.watch = watchSQLite(writing)
 	s.beginView = reading.start
@@ -154,15 +157,19 @@ func makeFolder(dir string) error {
 	return errors.Join(above.Sync(), above.Close())
 }
 
-func openSQLiteFile(file, txLock string, pragmas ...string) (*sql.DB, error) {
-	query := url.Values{"_txlock": {txLock}}
+func openSQLiteFile(at place, txLock string, pragmas ...string) *sql.DB {
+	query := url.Values{"_txlock": {txLock}, "mode": {"rw"}} // it is there, or it was moved
 	for _, pragma := range append([]string{"busy_timeout(10000)", "journal_mode(wal)", "foreign_keys(1)", "temp_store(memory)"}, pragmas...) {
 		query.Add("_pragma", pragma)
 	}
-	return sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: url.PathEscape(file), RawQuery: query.Encode()}).String())
+	name := url.URL{Scheme: "file", Opaque: url.PathEscape(at.file), RawQuery: query.Encode()}
+	return sql.OpenDB(placeConnector{at, name.String()})
 }
 
 func classifySQLite(err error) failure {
+	if errors.Is(err, errMoved) {
+		return failUnavailable
+	}
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
 		return failOther

@@ -37,6 +37,7 @@ type Store struct {
 	writer    *writer // nil: transactions do not wait for each other
 	beginTx   func(context.Context) (transaction, error)
 	beginView func(context.Context) (transaction, error)
+	there     func() error // tells why the store is not where it was
 	// closeSessions closes the connections that the pools have given away.
 	closeSessions func()
 	provider      func() (*goose.Provider, error)
@@ -57,6 +58,7 @@ func newStore(d *dialect, write, read *sql.DB, observe Observe) *Store {
 	}
 	s := &Store{queries: queries{conn: read, dialect: d}, looks: &looks{}, write: write, read: read, dialect: d, observe: observe}
 	s.runTx = s.runOwnTx
+	s.there = func() error { return nil }
 	s.beginTx = func(ctx context.Context) (transaction, error) { return write.BeginTx(ctx, nil) }
 	s.beginView = func(ctx context.Context) (transaction, error) { return read.BeginTx(ctx, d.view) }
 	s.provider = sync.OnceValues(s.newProvider)

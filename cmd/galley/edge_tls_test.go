@@ -1,6 +1,8 @@
 package main_test
 
 import (
+	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -9,10 +11,12 @@ import (
 	"encoding/pem"
 	"io"
 	"math/big"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -87,6 +91,43 @@ func TestServeWithACertificateInFiles(t *testing.T) {
 				t.Errorf("exit code %d", code)
 			}
 		})
+	}
+}
+
+// A body that is too large is the end of one request, not of the others that
+// share its connection.
+func TestALargeBodyOverHTTP2(t *testing.T) {
+	t.Parallel()
+	cert, key := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+	writeCertificate(t, cert, key)
+	server := serve(t, nil, "--tls-cert", cert, "--tls-key", key)
+	apiKey := server.key(t)
+	var opened atomic.Int32
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		opened.Add(1)
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}
+	defer transport.CloseIdleConnections()
+	for range 3 {
+		req, err := http.NewRequest("POST", server.url+"/v2/sites", bytes.NewReader(make([]byte, 2<<20)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Api-Key", apiKey)
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := transport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || resp.StatusCode != 413 || resp.ProtoMajor != 2 || !strings.Contains(string(body), `"payload_too_large"`) {
+			t.Errorf("%s %d, %q, %v", resp.Proto, resp.StatusCode, body, err)
+		}
+	}
+	if n := opened.Load(); n != 1 {
+		t.Errorf("%d connections were opened", n)
 	}
 }
 

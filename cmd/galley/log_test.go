@@ -61,7 +61,9 @@ func TestEachRequestIsOneLineOfTheLog(t *testing.T) {
 		"not found":      {key, "GET", "/v6/pages/nowhere?siteId=" + siteID, appID, "/v6/pages/{pageIdOrPathname}", 404},
 		"no such route":  {key, "GET", "/v9/pages", appID, "unmatched", 404},
 		"bad query":      {key, "GET", "/v2/sites?limit=0", appID, "/v2/sites", 400},
-		"no key":         {"", "GET", "/v2/sites", "", "unmatched", 401},
+		"no key":         {"", "GET", "/v2/sites", "", "/v2/sites", 401},
+		"no key to it":   {"", "POST", "/v6/pages", "", "/v6/pages", 401},
+		"no such method": {key, "PUT", "/v2/sites", appID, "unmatched", 405},
 		"open":           {"", "GET", "/healthz", "", "/healthz", 200},
 		"operators only": {key, "GET", "/metrics", appID, "/metrics", 200},
 	}

@@ -236,11 +236,15 @@ func TestMetrics(t *testing.T) {
 				server.must(t, 200, key, "GET", "/v6/pages"+pathname+"?siteId="+siteID, "")
 			}
 			server.must(t, 404, key, "GET", "/made/up/address", "")
+			server.must(t, 405, key, "BREW", "/v2/sites", "")
+			server.must(t, 401, "", "DELETE", "/v2/sites/"+siteID, "")
 
 			want := []string{
 				`galley_http_requests_total{method="GET",route="/v6/pages/{pageIdOrPathname}",status="200"} 2`,
 				`galley_http_requests_total{method="POST",route="/v6/pages",status="201"} 2`,
 				`galley_http_requests_total{method="GET",route="unmatched",status="404"} 1`,
+				`galley_http_requests_total{method="other",route="unmatched",status="405"} 1`,
+				`galley_http_requests_total{method="DELETE",route="/v2/sites/{siteId}",status="401"} 1`,
 				`galley_http_request_duration_seconds_count{method="GET",route="/v6/pages/{pageIdOrPathname}"} 2`,
 				`galley_store_duration_seconds_count{use="tx"}`, `galley_store_duration_seconds_count{use="view"}`,
 				"go_goroutines ", "process_resident_memory_bytes ",
@@ -254,7 +258,7 @@ func TestMetrics(t *testing.T) {
 					t.Errorf("no %s in\n%s", line, galleyLines(metrics))
 				}
 			}
-			for _, never := range []string{siteID, "/one", "/made/up"} {
+			for _, never := range []string{siteID, "/one", "/made/up", "BREW"} {
 				if strings.Contains(metrics, never) {
 					t.Errorf("%s made up a metric", never)
 				}

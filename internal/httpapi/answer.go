@@ -103,7 +103,7 @@ func (a *API) fail(w http.ResponseWriter, r *request, err error) {
 		a.log.Warn("unavailable", "requestId", r.id, "error", err.Error())
 		w.Header().Set("Retry-After", "1")
 	}
-	if e.Code == codePayloadTooLarge {
+	if e.Code == codePayloadTooLarge && r.ProtoMajor == 1 { // over HTTP/2, others share the connection
 		w.Header().Set("Connection", "close") // the rest of the body is not read
 	}
 	body := Error{Object: "error", Code: e.Code, Message: e.Message}

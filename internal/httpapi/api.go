@@ -96,7 +96,7 @@ type request struct {
 // concerned, and tells the log and the metrics about it.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	req := &request{Request: r, id: cms.NewID().String(), pattern: "unmatched", unread: r.ContentLength != 0}
+	req := &request{Request: r, id: cms.NewID().String(), pattern: unmatched, unread: r.ContentLength != 0}
 	out := &responseWriter{ResponseWriter: w, request: req, backlog: a.backlog}
 	h := w.Header()
 	protect(h, r)

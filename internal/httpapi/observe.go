@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	profiles "runtime/pprof"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -64,12 +65,25 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 	return m
 }
 
+// unmatched is the pattern of an address that nothing is at.
+const unmatched = "unmatched"
+
+var knownMethods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+}
+
 // observe notes a request in the metrics and in the log: one line, never a key
 // or a body.
 func (a *API) observe(r *request, status int, took time.Duration) {
 	method := r.Method
-	if r.endpoint == nil && !readOnly(method) {
+	if !slices.Contains(knownMethods, method) {
 		method = "other" // a made-up method must not make up a metric
+	}
+	if r.pattern == unmatched {
+		// It was refused before anybody looked what it asks for.
+		if endpoint, _, _ := a.router.route(methodOf(r), r.URL.EscapedPath()); endpoint != nil {
+			r.pattern = endpoint.path()
+		}
 	}
 	metrics := a.metrics.of(outcome{r.pattern, method, status})
 	metrics.requests.Inc()

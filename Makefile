@@ -56,7 +56,7 @@ fuzz: ## Run every fuzz target for FUZZTIME (default 30s; 1000000x runs a millio
 .PHONY: mutants
 mutants: ## Try a million changed inputs on each target of the REST edge, and on each parser
 	go test -timeout 2h -run TestMutants -mutants 1000000 ./internal/httpapi
-	$(MAKE) fuzz FUZZTIME=1000000x FUZZ=./internal/cms
+	$(MAKE) fuzz FUZZTIME=1000000x FUZZ="./internal/cms ./internal/backup"
 
 FUZZ ?= ./internal/cms ./internal/httpapi ./internal/backup
 

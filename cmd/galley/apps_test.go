@@ -2,9 +2,15 @@ package main_test
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"galley/internal/pgtest"
 )
 
 // createdApp is what apps create --json prints.
@@ -174,7 +180,8 @@ func TestBadAppsCommandsAreRefused(t *testing.T) {
 		"blank name":          {1, []string{"create", "--name", " "}, "name"},
 		"unknown scope":       {1, []string{"create", "--name", "App", "--scopes", "read,everything"}, "scopes"},
 		"workspace no id":     {1, []string{"create", "--name", "App", "--workspace", "mine"}, "--workspace"},
-		"unknown workspace":   {1, []string{"create", "--name", "App", "--workspace", unknown}, "Workspace not found"},
+		"unknown workspace":   {1, []string{"create", "--data", data, "--name", "App", "--workspace", unknown}, "Workspace not found"},
+		"workspace of none":   {1, []string{"create", "--name", "App", "--workspace", unknown}, "no store"},
 		"blank new workspace": {1, []string{"create", "--name", "App", "--new-workspace", " "}, "workspace"},
 		"empty workspace":     {1, []string{"create", "--name", "App", "--workspace", ""}, "--workspace"},
 		"empty new workspace": {1, []string{"create", "--name", "App", "--new-workspace", ""}, "--new-workspace"},
@@ -189,11 +196,35 @@ func TestBadAppsCommandsAreRefused(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			stderr := refused(t, test.code, nil, append([]string{"apps"}, test.args...)...)
+			place := filepath.Join(t.TempDir(), "data")
+			stderr := refused(t, test.code, []string{"GALLEY_DATA=" + place}, append([]string{"apps"}, test.args...)...)
 			if !strings.Contains(stderr, test.says) {
 				t.Errorf("the message does not say %q: %s", test.says, stderr)
 			}
+			if _, err := os.Stat(place); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("something was made: %v", err)
+			}
 		})
+	}
+}
+
+// Whoever mistypes the folder has a key that works nowhere.
+func TestAppsOfANewStore(t *testing.T) {
+	t.Parallel()
+	empty := pgtest.URL(t)
+	for name, store := range map[string][]string{"sqlite": {"--data", filepath.Join(t.TempDir(), "new")}, "postgres": {"--database-url", empty}} {
+		for _, command := range [][]string{{"list"}, {"revoke", "01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b"}} {
+			if stderr := refused(t, 1, nil, append(append([]string{"apps"}, command...), store...)...); !strings.Contains(stderr, "no store") {
+				t.Errorf("%s, %v: %s", name, command, stderr)
+			}
+		}
+		create := append([]string{"apps", "create", "--name", "App"}, store...)
+		if code, _, stderr := run(t, nil, create...); code != 0 || !strings.Contains(stderr, "there was no store yet") {
+			t.Errorf("%s: nothing is said of a new store: %d, %s", name, code, stderr)
+		}
+		if code, _, stderr := run(t, nil, create...); code != 0 || stderr != "" {
+			t.Errorf("%s: %d, %s", name, code, stderr)
+		}
 	}
 }
 

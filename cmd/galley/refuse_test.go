@@ -1,8 +1,10 @@
 package main_test
 
 import (
+	"crypto/rand"
 	"database/sql"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -62,7 +64,7 @@ func TestStartIsRefusedClearly(t *testing.T) {
 		"address without port":     {[]string{"--addr", "localhost"}, []string{"localhost", "port"}},
 		"data folder under a file": {[]string{"--data", filepath.Join(file, "data")}, []string{"data folder"}},
 		"data folder is a file":    {[]string{"--data", file}, []string{"data folder"}},
-		"file is no database":      {[]string{"--data", notADatabase}, []string{"not a database"}},
+		"file is no database":      {[]string{"--data", notADatabase}, []string{filepath.Join(notADatabase, "galley.db"), "not a database", "restore the last backup"}},
 		"database does not answer": {[]string{"--database-url", "postgres://u:hunter2@127.0.0.1:1/x"}, []string{"database", "its URL"}},
 		"database URL is bad":      {[]string{"--database-url", "postgres://u:hunter2@127.0.0.1:port/x"}, []string{"database URL", "postgres://"}},
 		"certificate is not there": {[]string{"--database-url", "postgres://u:hunter2@127.0.0.1/x?sslmode=verify-full&sslrootcert=/nope.pem"}, []string{"/nope.pem", "no such file"}},
@@ -80,6 +82,55 @@ func TestStartIsRefusedClearly(t *testing.T) {
 				t.Errorf("the message has the password: %s", stderr)
 			}
 		})
+	}
+}
+
+// What a first try on PostgreSQL may meet is told with what to do about it, and
+// nothing is made.
+func TestDatabasesThatAreNotFitAreRefused(t *testing.T) {
+	t.Parallel()
+	direct := pgtest.URL(t)
+	db, err := sql.Open("pgx", direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	execute := func(statement string) {
+		t.Helper()
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	guest, japanese := "guest"+strings.ToLower(rand.Text()), "japanese"+strings.ToLower(rand.Text())
+	execute("create role " + guest + " login")
+	execute("create database " + japanese + " encoding 'EUC_JP' lc_collate 'C' lc_ctype 'C' template template0")
+	defer execute("drop database " + japanese)
+	defer execute("drop role " + guest)
+
+	own, err := url.Parse(direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofAnother, inJapanese := *own, *own
+	ofAnother.User, inJapanese.Path = url.User(guest), "/"+japanese
+	for name, test := range map[string]struct {
+		at   url.URL
+		says []string
+	}{
+		"of another encoding": {inJapanese, []string{"EUC_JP", "create database", "UTF8"}},
+		"of another's":        {ofAnother, []string{"alter database", "owner", "permission denied"}},
+	} {
+		for _, command := range []string{"serve", "migrate"} {
+			stderr := refused(t, 1, []string{"GALLEY_ADDR=127.0.0.1:0"}, command, "--database-url", test.at.String())
+			for _, word := range test.says {
+				if !strings.Contains(stderr, word) {
+					t.Errorf("%s a database %s does not say %q: %s", command, name, word, stderr)
+				}
+			}
+			if strings.Contains(stderr, "goose") {
+				t.Errorf("%s a database %s: %s", command, name, stderr)
+			}
+		}
 	}
 }
 

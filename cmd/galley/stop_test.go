@@ -143,9 +143,9 @@ func TestStopDuringTheStart(t *testing.T) {
 					}
 					return err == nil
 				})
-				time.Sleep(300 * time.Millisecond) // it waits for the database by now
+				eventually(t, "it says what it waits for", func() bool { return strings.Contains(server.stderr.String(), "still waiting for the database") })
 				server.signal(t, s)
-				if code := server.exitCode(t); code != 0 || server.stderr.String() != "" {
+				if code := server.exitCode(t); code != 0 || strings.Count(server.stderr.String(), "\n") != 1 {
 					t.Errorf("exit code %d, %q", code, server.stderr.String())
 				}
 			})

@@ -68,7 +68,14 @@ func (c *appsCreateCommand) Run(t *terminal) error {
 		}
 		want.NewWorkspace = *c.NewWorkspace
 	}
-	return withNewService(t, c.Store, func(svc *service.Service) error {
+	if err := want.Check(now()); err != nil {
+		return err
+	}
+	with := withNewService
+	if c.Workspace != nil { // which is in a store that is there
+		with = withService
+	}
+	return with(t, c.Store, func(svc *service.Service) error {
 		made, err := svc.CreateOperatorApp(t.ctx, want)
 		if err != nil {
 			return err
@@ -151,7 +158,7 @@ type appsRateCommand struct {
 }
 
 func (c *appsRateCommand) Help() string {
-	return `It counts from the app's next request on.
+	return `A running server hears of it within a tenth of a second.
 
 Example:
   galley apps rate 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b 600/60`

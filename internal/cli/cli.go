@@ -139,17 +139,6 @@ func (t *terminal) fail(err error) int {
 }
 
 // open opens the store and brings its schema up to date.
-func open(ctx context.Context, c config.Store, observe sqlstore.Observe) (*sqlstore.Store, error) {
-	store, err := openStore(c, observe)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := store.Migrate(ctx); err != nil {
-		return nil, errors.Join(explain(c, err), store.Close())
-	}
-	return store, nil
-}
-
 // errNoName refuses an empty name, which would stand for the folder one is in.
 var errNoName = errors.New("the store has no name: name a folder, or the URL of a database")
 
@@ -229,17 +218,39 @@ func (c *migrateCommand) Run(t *terminal) error {
 // withService runs a command's work on the store that it names, which has to be
 // there.
 func withService(t *terminal, c config.Store, work func(*service.Service) error) error {
-	if err := checkThere(c); err != nil {
+	store, err := openExisting(c)
+	if err != nil {
 		return err
 	}
-	return withNewService(t, c, work)
+	isNew, err := store.IsNew(t.ctx)
+	if err == nil && isNew {
+		err = errors.New("there is no store yet: 'galley serve' or 'galley migrate' makes one")
+	}
+	if err != nil {
+		return errors.Join(explain(c, err), store.Close())
+	}
+	return serviceOn(t, c, store, work)
 }
 
 // withNewService is withService for work that may be the first on its store.
 func withNewService(t *terminal, c config.Store, work func(*service.Service) error) error {
-	store, err := open(t.ctx, c, nil)
+	store, err := openStore(c, nil)
 	if err != nil {
 		return err
+	}
+	isNew, err := store.IsNew(t.ctx)
+	if err != nil {
+		return errors.Join(explain(c, err), store.Close())
+	}
+	if isNew {
+		_, _ = fmt.Fprintln(t.err, "galley: there was no store yet: a new one is made, of which no running server knows")
+	}
+	return serviceOn(t, c, store, work)
+}
+
+func serviceOn(t *terminal, c config.Store, store *sqlstore.Store, work func(*service.Service) error) error {
+	if _, err := store.Migrate(t.ctx); err != nil {
+		return errors.Join(explain(c, err), store.Close())
 	}
 	return errors.Join(explain(c, work(service.New(store, now, httpapi.Depict))), store.Close())
 }

@@ -64,11 +64,19 @@ func (c *doctorCommand) examine(t *terminal) []sqlstore.Finding {
 	const check = "store"
 	store, err := openExisting(c.Store)
 	if err != nil {
-		return append(found, sqlstore.Finding{Check: check, Level: sqlstore.LevelFail, Found: err.Error(), Todo: "start 'galley serve', which makes one, or restore a backup"})
+		todo := "see what the message says"
+		if errors.Is(err, os.ErrNotExist) {
+			todo = "start 'galley serve', which makes one, or restore a backup"
+		}
+		return append(found, sqlstore.Finding{Check: check, Level: sqlstore.LevelFail, Found: err.Error(), Todo: todo})
 	}
 	defer func() { _ = store.Close() }() // nothing was written
 	if err := store.Reach(t.ctx); err != nil {
-		return append(found, sqlstore.Finding{Check: check, Level: sqlstore.LevelFail, Found: t.trouble(c.Store, err).Error(), Todo: "make it answer, and look again"})
+		todo := "make it answer, and look again"
+		if sqlstore.Damaged(err) || sqlstore.Denied(err) {
+			todo = "do what the message says, and look again"
+		}
+		return append(found, sqlstore.Finding{Check: check, Level: sqlstore.LevelFail, Found: t.trouble(c.Store, err).Error(), Todo: todo})
 	}
 	found = append(found, sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "it answers"})
 	found = append(found, store.Examine(t.ctx, c.Deep)...)
@@ -141,6 +149,7 @@ const (
 	leastShare = 0.1
 	plentyFree = 10 << 30
 	leastFree  = 1 << 30
+	noneFree   = 16 << 20 // the next writes may not fit
 )
 
 func judgeDisk(free, all uint64) sqlstore.Finding {
@@ -150,6 +159,9 @@ func judgeDisk(free, all uint64) sqlstore.Finding {
 	}
 	if free < leastFree || (free < plentyFree && float64(free) < leastShare*float64(all)) {
 		f.Level, f.Todo = sqlstore.LevelWarn, "make room, or move the data folder: a full disk refuses every write"
+	}
+	if free < noneFree {
+		f.Level = sqlstore.LevelFail
 	}
 	return f
 }

@@ -18,7 +18,9 @@ func TestDiskSpace(t *testing.T) {
 		{10 * gb, 1000 * gb, sqlstore.LevelOK},
 		{gb, 2 * gb, sqlstore.LevelOK},
 		{gb - 1, 2 * gb, sqlstore.LevelWarn},
-		{0, 100 * gb, sqlstore.LevelWarn},
+		{16 << 20, 100 * gb, sqlstore.LevelWarn},
+		{16<<20 - 1, 100 * gb, sqlstore.LevelFail},
+		{0, 100 * gb, sqlstore.LevelFail},
 	} {
 		got := judgeDisk(c.free, c.all)
 		if got.Level != c.want || (got.Todo == "") != (c.want == sqlstore.LevelOK) {

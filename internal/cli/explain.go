@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"galley/internal/cms"
@@ -15,6 +16,14 @@ import (
 // explain says what keeps a store from working, to those who can do something
 // about it. Other errors stay what they are.
 func explain(c config.Store, err error) error {
+	switch {
+	case sqlstore.Damaged(err):
+		return fmt.Errorf("%s is damaged, or no database: put the folder aside, and restore the last backup (%w)",
+			filepath.Join(c.Data, sqlstore.DatabaseFile), err)
+	case sqlstore.Denied(err):
+		refusal, _ := sqlstore.Refusal(err)
+		return fmt.Errorf("the database's user may not do that: let it own the database, with 'alter database NAME owner to USER' (%s)", refusal)
+	}
 	away, ok := errors.AsType[*cms.Error](err)
 	if !ok || away.Code != cms.CodeUnavailable {
 		return err

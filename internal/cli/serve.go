@@ -95,7 +95,10 @@ func (c *serveCommand) Run(t *terminal) (err error) {
 		return err
 	}
 	opened.add(closeReplica)
-	if _, err := store.Migrate(t.ctx); err != nil {
+	slow := time.AfterFunc(slowStart, func() { log.Info("still waiting for the database, or for another node's migration") })
+	_, err = store.Migrate(t.ctx)
+	slow.Stop()
+	if err != nil {
 		return explain(c.Store, err)
 	}
 	first, err := svc.FirstStart(t.ctx, bootstrap)
@@ -124,6 +127,9 @@ func (c *serveCommand) Run(t *terminal) (err error) {
 	srv.Quick = api.Quick
 	return srv.Run(t.ctx, listener, api)
 }
+
+// slowStart is how long a start may take before somebody wonders.
+const slowStart = 2 * time.Second
 
 // closers close what was opened, the last first.
 type closers []func() error

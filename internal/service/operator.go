@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"galley/internal/cms"
 )
@@ -84,19 +85,30 @@ type OperatorApp struct {
 	Rate         string // "": the configured one
 }
 
-// CreateOperatorApp makes an app without a caller.
-func (s *Service) CreateOperatorApp(ctx context.Context, want OperatorApp) (NewApp, error) {
+// Check tells what is wrong with a wish.
+func (want OperatorApp) Check(now time.Time) error {
+	_, err := want.patch(now)
+	return err
+}
+
+func (want OperatorApp) patch(now time.Time) (cms.AppPatch, error) {
 	patch := cms.AppPatch{Name: cms.Some(want.Name), Scopes: cms.Some(want.Scopes)}
 	var problems cms.Problems
-	patch.CleanNew(&problems, s.now())
+	patch.CleanNew(&problems, now)
 	if want.NewWorkspace != "" {
 		cms.CheckWorkspaceName(&problems, want.NewWorkspace)
 	}
-	if err := problems.Err(); err != nil {
+	return patch, problems.Err()
+}
+
+// CreateOperatorApp makes an app without a caller.
+func (s *Service) CreateOperatorApp(ctx context.Context, want OperatorApp) (NewApp, error) {
+	patch, err := want.patch(s.now())
+	if err != nil {
 		return NewApp{}, err
 	}
 	made := NewApp{Key: cms.NewAppKey()}
-	err := s.write(ctx, func(tx cms.Tx) error {
+	err = s.write(ctx, func(tx cms.Tx) error {
 		workspaceID, err := s.operatorWorkspace(ctx, tx, want)
 		if err != nil {
 			return err

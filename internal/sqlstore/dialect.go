@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"database/sql"
 	"reflect"
 	"strconv"
@@ -42,10 +43,8 @@ type dialect struct {
 
 	// beforeMigration begins each migration's script.
 	beforeMigration string
-	// durability is a query for how much a commit waits for, and durable are the
-	// answers with which nothing is lost; "": that is not in question.
-	durability string
-	durable    []string
+	// unfit tells why a database can't be used as it is set up; nil: any can.
+	unfit func(context.Context, queries) error
 
 	// classify tells what kind of failure a driver's error is.
 	classify func(error) failure

@@ -38,6 +38,12 @@ func broken(check string, err error) Finding {
 // reachTimeout bounds how long a database may take to answer at all.
 const reachTimeout = 5 * time.Second
 
+// IsNew tells whether nothing has been made of a database yet.
+func (s *Store) IsNew(ctx context.Context) (bool, error) {
+	version, err := s.queries.schemaVersion(ctx)
+	return version == 0, err
+}
+
 // Reach tells whether the store answers. It changes nothing.
 func (s *Store) Reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)

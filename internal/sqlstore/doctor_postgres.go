@@ -63,8 +63,7 @@ func (s server) judgeDurability() Finding {
 			"set both to on in postgresql.conf and reload it",
 		}
 	}
-	durable := postgresDialect.durable
-	if !slices.Contains(durable, s.synchronousCommit) {
+	if !slices.Contains(durableCommits, s.synchronousCommit) {
 		return Finding{
 			check, LevelFail, "synchronous_commit is " + s.synchronousCommit + " in spite of us: an answered write may be lost",
 			"take it out of the database's URL; where a pooler leaves our setting out, run 'alter role ... set synchronous_commit = on'",
@@ -89,7 +88,7 @@ func (s server) judgeConnections() Finding {
 // examineText checks that text is kept and compared as on every engine.
 func (q queries) examineText(ctx context.Context, encoding string, schema *schema) Finding {
 	const check = "text"
-	if encoding != "UTF8" {
+	if encoding != unicodeEncoding {
 		return Finding{check, LevelFail, "the database's encoding is " + encoding, "make a database with the encoding UTF8, and fill it with 'galley copy'"}
 	}
 	columns, err := q.names(ctx, `select table_name || '.' || column_name from information_schema.columns

@@ -72,7 +72,7 @@ func (s *Store) Migrate(ctx context.Context) (applied []int64, err error) {
 		}
 		// On SQLite two programs may start at once on one file; the second then
 		// finds the work done, or going on.
-		if err == nil || tries >= 3 && !s.inUse(err) {
+		if err == nil || Denied(err) || tries >= 3 && !s.inUse(err) {
 			return applied, migrationError(err)
 		}
 		if err := pause(patience, migrationPause); err != nil {
@@ -158,8 +158,10 @@ func (s *Store) knownVersion(ctx context.Context, provider *goose.Provider) (int
 	if err := s.write.PingContext(ctx); err != nil {
 		return 0, s.queries.fail(ctx, err)
 	}
-	if err := s.checkDurable(ctx); err != nil {
-		return 0, err
+	if s.dialect.unfit != nil {
+		if err := s.dialect.unfit(ctx, queries{conn: s.write, dialect: s.dialect}); err != nil {
+			return 0, err
+		}
 	}
 	version, err := provider.GetDBVersion(ctx)
 	if err != nil {
@@ -169,24 +171,6 @@ func (s *Store) knownVersion(ctx context.Context, provider *goose.Provider) (int
 		return 0, &NewerStoreError{version, latest}
 	}
 	return version, nil
-}
-
-// checkDurable refuses a database that answers before it has written. Each
-// connection asks for that, but a pooler may leave the wish out.
-func (s *Store) checkDurable(ctx context.Context) error {
-	if s.dialect.durability == "" {
-		return nil
-	}
-	waits, err := one(ctx, queries{conn: s.write, dialect: s.dialect}, func(r row) (waits string, err error) { return waits, r.Scan(&waits) },
-		s.dialect.durability)
-	if err != nil {
-		return err
-	}
-	if !slices.Contains(s.dialect.durable, waits) {
-		return fmt.Errorf("synchronous_commit is %s in spite of us, and an answered write could be lost: "+
-			"where a pooler leaves our setting out, run 'alter role ... set synchronous_commit = on'", waits)
-	}
-	return nil
 }
 
 func latestVersion(provider *goose.Provider) int64 {

@@ -11,6 +11,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -49,10 +50,35 @@ var postgresDialect = &dialect{
 	// Who waits for a table holds up everybody who comes after: a migration
 	// gives up soon, and tries again.
 	beforeMigration: `set local lock_timeout = '100ms';`,
-	durability:      `select current_setting('synchronous_commit')`,
-	durable:         []string{"on", "remote_apply"},
+	unfit:           unfitPostgres,
 	classify:        classifyPostgres,
 }
+
+// durableCommits are the settings with which a commit waits until it is on a disk.
+var durableCommits = []string{"on", "remote_apply"}
+
+// unfitPostgres refuses a database that answers before it has written: each
+// connection asks for that, but a pooler may leave the wish out. And one that
+// can't keep every text.
+func unfitPostgres(ctx context.Context, q queries) error {
+	set, err := one(ctx, q, func(r row) (set struct{ commit, encoding string }, err error) {
+		return set, r.Scan(&set.commit, &set.encoding)
+	}, `select current_setting('synchronous_commit'), current_setting('server_encoding')`)
+	switch {
+	case err != nil:
+		return err
+	case !slices.Contains(durableCommits, set.commit):
+		return fmt.Errorf("synchronous_commit is %s in spite of us, and an answered write could be lost: "+
+			"where a pooler leaves our setting out, run 'alter role ... set synchronous_commit = on'", set.commit)
+	case set.encoding != unicodeEncoding:
+		return fmt.Errorf("the database's encoding is %s, which can't keep every text: "+
+			"make one with 'create database ... encoding 'UTF8' template template0'", set.encoding)
+	}
+	return nil
+}
+
+// unicodeEncoding is what PostgreSQL calls the one that has every character.
+const unicodeEncoding = "UTF8"
 
 // mergeOrdered gives each select the order and the limit of the whole. Otherwise
 // the planner may take them for small, and sort all that there is.
@@ -123,6 +149,10 @@ func OpenPostgres(url string, observe Observe) (*Store, error) {
 	return s, nil
 }
 
+// connectTimeout is how long a server may take to answer a new connection: one
+// that takes it and then says nothing is of no use.
+const connectTimeout = 10 * time.Second
+
 func parsePostgres(url string) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -131,6 +161,9 @@ func parsePostgres(url string) (*pgx.ConnConfig, error) {
 		}
 		// The parser's message may repeat the password.
 		return nil, errors.New("the database URL can't be read: it must look like postgres://user:password@host:5432/name")
+	}
+	if config.ConnectTimeout == 0 { // the URL says nothing of it
+		config.ConnectTimeout = connectTimeout
 	}
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "galley"
@@ -165,6 +198,12 @@ func (s *Store) ListenAt(url string) error {
 	}
 	s.watch = watchPostgres(config, s.announcer)
 	return nil
+}
+
+// Denied tells whether PostgreSQL did not let its user do something.
+func Denied(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.Code == "42501"
 }
 
 // Refusal is what a PostgreSQL that does answer says about an error, if it is

@@ -166,6 +166,13 @@ func openSQLiteFile(at place, txLock string, pragmas ...string) *sql.DB {
 	return sql.OpenDB(placeConnector{at, name.String()})
 }
 
+// Damaged tells whether SQLite found that a file is no database, or not a whole
+// one.
+func Damaged(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (e.Code()&0xff == sqlite3.SQLITE_NOTADB || e.Code()&0xff == sqlite3.SQLITE_CORRUPT)
+}
+
 func classifySQLite(err error) failure {
 	if errors.Is(err, errMoved) {
 		return failUnavailable

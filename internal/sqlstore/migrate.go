@@ -72,7 +72,7 @@ func (s *Store) Migrate(ctx context.Context) (applied []int64, err error) {
 		}
 		// On SQLite two programs may start at once on one file; the second then
 		// finds the work done, or going on.
-		if err == nil || Denied(err) || tries >= 3 && !s.inUse(err) {
+		if err == nil || tries >= 3 && !s.inUse(err) {
 			return applied, migrationError(err)
 		}
 		if err := pause(patience, migrationPause); err != nil {

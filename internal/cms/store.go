@@ -36,6 +36,10 @@ type Store interface {
 	// of that at the latest, or that it may be deaf. 0: there are no other nodes.
 	HearsWithin() time.Duration
 
+	// Shared tells whether other nodes use the store, as far as the watcher has
+	// heard.
+	Shared() bool
+
 	// Close gives up every connection.
 	Close() error
 }

@@ -271,7 +271,7 @@ func (s *Service) pagePosition(ctx context.Context, r cms.Reader, w walk, q cms.
 	if after == cms.NoID {
 		return nil, true, nil // from the beginning
 	}
-	if known, ok := s.positions.recall(w, after); ok {
+	if known, ok := s.whereItWas(w, after); ok {
 		return &known.PagePosition, s.changes.unchanged(known.moment, cms.SubjectsOf(q.SiteID, q.Version)...), nil
 	}
 	page, err := r.Page(ctx, q.SiteID, q.Version, after)

@@ -254,7 +254,7 @@ func (s *Service) quickPages(ctx context.Context, from source, who Caller, ask R
 	list := PageList{Pure: true}
 	moment := s.changes.moment()
 	if ask.After != cms.NoID {
-		if known, ok := s.positions.recall(walkOf(who, q, spoken), ask.After); ok {
+		if known, ok := s.whereItWas(walkOf(who, q, spoken), ask.After); ok {
 			q.After, list.Pure = &known.PagePosition, s.changes.unchanged(known.moment, cms.SubjectsOf(q.SiteID, q.Version)...)
 		} else {
 			cursor, err := from.FindPage(ctx, q.Version, ask.After)
@@ -284,5 +284,10 @@ func (s *Service) endsAt(list *PageList, who Caller) {
 
 // goOnFrom is what remembers where a walk stands.
 func (s *Service) goOnFrom(w walk, last position) func() {
-	return func() { s.positions.remember(w, last) }
+	return func() { s.positions.remember(w, last, s.clock()) }
+}
+
+// whereItWas is where a walk's last item was when it was given out.
+func (s *Service) whereItWas(w walk, after cms.ID) (position, bool) {
+	return s.positions.recall(w, after, !s.store.Shared(), s.clock())
 }

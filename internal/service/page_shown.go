@@ -82,7 +82,7 @@ func (s *Service) shelvedPages(who Caller, ask ReadPages, key shelfKey) (list Sh
 	q.Version, q.LocaleID = key.version, sh.spoken.localeID
 	if ask.After != cms.NoID {
 		// A walk goes on from where its cursor was, even if that has moved.
-		if known, ok := s.positions.recall(walkOf(who, q, sh.spoken), ask.After); ok && !s.changes.asTold(known.moment, key.about()...) {
+		if known, ok := s.whereItWas(walkOf(who, q, sh.spoken), ask.After); ok && !s.changes.asTold(known.moment, key.about()...) {
 			return list, false, learnNothing
 		}
 	}

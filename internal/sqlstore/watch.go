@@ -32,6 +32,9 @@ func (s *Store) HearsWithin() time.Duration {
 	return 2 * silence
 }
 
+// Shared tells whether there are other nodes.
+func (s *Store) Shared() bool { return s.announcer != nil && s.announcer.others.Load() }
+
 // watchers are those who watch a store in this program.
 type watchers struct {
 	mu  sync.Mutex
@@ -158,6 +161,7 @@ type announcer struct {
 	node    string
 	tell    func([]cms.Subject) // those who watch here
 	healthy atomic.Bool         // announcements get out
+	others  atomic.Bool         // there are other nodes
 	open    atomic.Int64        // transactions that are not told of yet
 	mu      sync.Mutex
 	pending [][]cms.Subject // of one transaction each
@@ -380,6 +384,7 @@ func listen(ctx context.Context, config *pgx.ConnConfig, a *announcer, w cms.Wat
 			ears.hear(n.Payload, time.Now())
 		}
 		ears.miss(time.Now())
+		a.others.Store(ears.hasCompany())
 	}
 }
 
@@ -421,6 +426,12 @@ func (e *ears) hear(message string, now time.Time) {
 	if len(changed) > 0 {
 		e.watcher.Changed(changed...)
 	}
+}
+
+// hasCompany tells whether other nodes are heard of.
+func (e *ears) hasCompany() bool {
+	_, self := e.heard[e.node]
+	return len(e.heard) > 1 || (len(e.heard) == 1 && !self)
 }
 
 // miss notices nodes that have fallen silent. Others may have taken news with

@@ -192,3 +192,34 @@ func TestDuplicateHasBothVersionsAndOnePublish(t *testing.T) {
 		checkEqual(t, "a copy of a site that was never published", []any{}, s.must(t, 200, "GET", "/v2/sites/"+copied+"/publishes", "").column(t, "id"))
 	})
 }
+
+// What is hidden is left alone by publishes, and they do not speak of it.
+func TestPublishesDoNotTellOfHiddenLocales(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		site, _ := s.newSite(t)
+		locale := s.must(t, 201, "POST", "/v2/locales", `{"siteId":"`+site+`","locale":"fr"}`).str(t, "id")
+		page := s.newPage(t, site, "/a")
+		s.must(t, 200, "PATCH", "/v6/pages/"+page+"?locale=fr", `{"title":"F"}`)
+		count := func(publish reply) (told, listed int) {
+			t.Helper()
+			list := s.must(t, 200, "GET", "/v2/publishes/"+publish.str(t, "id")+"/changes", "")
+			data, _ := list.json(t)["data"].([]any)
+			number, _ := publish.json(t)["changeCount"].(float64)
+			return int(number), len(data)
+		}
+		publish := func() reply { return s.must(t, 201, "POST", "/v2/sites/"+site+"/publish", "") }
+		first := publish()
+		s.must(t, 204, "DELETE", "/v2/locales/"+locale, "")
+		s.must(t, 204, "DELETE", "/v6/pages/"+page, "")
+		second := publish()
+		restored := s.must(t, 201, "POST", "/v2/publishes/"+first.str(t, "id")+"/restore", "")
+		for name, c := range map[string]struct {
+			publish reply
+			want    int
+		}{"before": {first, 2}, "meanwhile": {second, 1}, "restored": {restored, 1}} {
+			if told, listed := count(c.publish); told != c.want || listed != c.want {
+				t.Errorf("%s: told %d and listed %d changes, want %d", name, told, listed, c.want)
+			}
+		}
+	})
+}

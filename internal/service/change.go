@@ -109,7 +109,7 @@ func (s *Service) PublishChanges(ctx context.Context, who Caller, id cms.ID, q c
 		if err != nil || p.Seq == 0 {
 			return err
 		}
-		views, err := publishedChanges(ctx, r, site, locales, p.Seq, place, q.Limit)
+		views, err := publishedChanges(ctx, r, site, locales, p, place, q.Limit)
 		list = cms.CutList(views, q.Limit)
 		return err
 	})
@@ -118,11 +118,14 @@ func (s *Service) PublishChanges(ctx context.Context, who Caller, id cms.ID, q c
 
 // publishedChanges works out more than limit changes after a place, if there
 // are, from what was live before and after a publish.
-func publishedChanges(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Locales, seq int64, place cms.ChangePlace, limit int) ([]ChangeView, error) {
-	// What was changed then is told, though a locale is hidden now.
-	shown := make(cms.Locales, len(locales))
+func publishedChanges(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Locales, p cms.Publish, place cms.ChangePlace, limit int) ([]ChangeView, error) {
+	// What was changed then is told, though a locale is hidden now; one that has
+	// been hidden since before it had no part in it.
+	seq, shown := p.Seq, make(cms.Locales, len(locales))
 	for i, l := range locales {
-		l.DeletedAt = nil
+		if l.DeletedAt != nil && l.DeletedAt.After(*p.PublishedAt) {
+			l.DeletedAt = nil
+		}
 		shown[i] = l
 	}
 	var views []ChangeView

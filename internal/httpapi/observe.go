@@ -129,7 +129,7 @@ func operators(registry *prometheus.Registry) map[string]operator {
 func operatorPaths() map[string]schema {
 	operation := func(name, summary, content string) schema {
 		responses := schema{"200": schema{"description": "OK", "headers": commonHeaders(), "content": schema{content: schema{"schema": schema{"type": "string"}}}}}
-		for _, status := range []int{401, 403, 429, 500, 503} {
+		for _, status := range []int{400, 401, 403, 429, 500, 503} {
 			responses[strconv.Itoa(status)] = ref("responses", errorName(status))
 		}
 		return schema{

@@ -114,22 +114,25 @@ func (r *ready) look(ctx context.Context) error {
 // openPaths documents the addresses that need no key.
 func (g generator) openPaths() map[string]schema {
 	status := schema{"application/json": schema{"schema": g.of(typ[Status]())}}
+	fine := func(content schema) schema {
+		return schema{"description": "OK", "content": content, "headers": schema{"X-Request-Id": ref("headers", "X-Request-Id")}}
+	}
 	operation := func(name, summary string, responses schema) schema {
 		return schema{
 			"operationId": name, "summary": summary, "tags": []string{"Operations"}, "security": []schema{}, "responses": responses,
 		}
 	}
 	return map[string]schema{
-		"/healthz": operation("getHealth", "Whether the process runs", schema{"200": schema{"description": "OK", "content": status}}),
+		"/healthz": operation("getHealth", "Whether the process runs", schema{"200": fine(status)}),
 		"/readyz": operation("getReadiness", "Whether the server can take requests", schema{
-			"200": schema{"description": "OK", "content": status},
+			"200": fine(status),
 			"503": ref("responses", errorName(http.StatusServiceUnavailable)),
 		}),
 		"/openapi.json": operation("getDocument", "This document", schema{
-			"200": schema{"description": "OK", "content": schema{"application/json": schema{"schema": schema{"type": "object"}}}},
+			"200": fine(schema{"application/json": schema{"schema": schema{"type": "object"}}}),
 		}),
 		"/docs": operation("getReference", "This document for people", schema{
-			"200": schema{"description": "OK", "content": schema{"text/html": schema{"schema": schema{"type": "string"}}}},
+			"200": fine(schema{"text/html": schema{"schema": schema{"type": "string"}}}),
 		}),
 	}
 }

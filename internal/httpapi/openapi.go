@@ -163,7 +163,7 @@ func (g generator) responses(e *endpoint) schema {
 		responses["200"] = schema{"description": "Nothing to publish", "content": success["content"], "headers": alike}
 	}
 	if e.name == "discardPage" {
-		responses["204"] = schema{"description": "The page was never live and is deleted"}
+		responses["204"] = schema{"description": "The page was never live and is deleted", "headers": commonHeaders()}
 	}
 	if e.method == http.MethodGet {
 		responses["304"] = schema{"description": http.StatusText(http.StatusNotModified), "headers": headers}
@@ -200,6 +200,9 @@ func errorName(status int) string {
 func (g generator) errorResponses() schema {
 	responses := schema{}
 	for code, status := range statuses {
+		if status == http.StatusMethodNotAllowed {
+			continue // no operation answers it
+		}
 		r := schema{
 			"description": fmt.Sprintf("%s (`%s`)", http.StatusText(status), code),
 			"headers":     commonHeaders(),

@@ -202,20 +202,30 @@ func (s *Server) stop(srv *http.Server) error {
 func (s *Server) repeat(ctx context.Context, job Job) {
 	next := time.NewTimer(cmp.Or(job.First, job.Every))
 	defer next.Stop()
+	var told time.Time // of a failure; zero: it works
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-next.C:
-			next.Reset(job.Every)
-			var err error
-			calm.Do(func() { err = job.Run(ctx) })
-			if err != nil && ctx.Err() == nil {
-				s.log.Error("job failed", "job", job.Name, "error", err.Error())
-			}
+		}
+		next.Reset(job.Every)
+		var err error
+		calm.Do(func() { err = job.Run(ctx) })
+		switch {
+		case ctx.Err() != nil:
+		case err == nil && !told.IsZero():
+			s.log.Info("job works again", "job", job.Name)
+			told = time.Time{}
+		case err != nil && time.Since(told) > tellAgain:
+			s.log.Error("job failed", "job", job.Name, "error", err.Error())
+			told = time.Now()
 		}
 	}
 }
+
+// tellAgain is how often the log is told of a job that goes on failing.
+const tellAgain = time.Minute
 
 // finishTimeout bounds the last run of the jobs that want one.
 const finishTimeout = 5 * time.Second

@@ -155,7 +155,10 @@ func (a *API) serve(w *responseWriter, r *request) {
 			if !slices.Contains(operator.methods, methodOf(r)) {
 				return methodNotAllowed(w, operator.methods)
 			}
-			return r.who.Allow(cms.ScopeAdmin, false)
+			if err := r.who.Allow(cms.ScopeAdmin, false); err != nil {
+				return err
+			}
+			return checkSeconds(r.URL.Query()["seconds"])
 		})
 		if err == nil {
 			operator.handler.ServeHTTP(w, original)

@@ -88,6 +88,8 @@ var hostileAddresses = slices.Concat(
 		{name: "wrong method where no key is needed", as: "-", method: "POST", target: "/healthz", status: 405, header: "Allow: GET, HEAD"},
 		{name: "wrong method where operators look", method: "POST", target: "/metrics", status: 405, header: "Allow: GET, HEAD"},
 		{name: "no such profile", target: "/debug/pprof/nothing", status: 404, message: "There is nothing at this address"},
+		{name: "a profile that takes too long", target: "/debug/pprof/trace?seconds=46", status: 400, fields: []string{"seconds"}},
+		{name: "a profile of no time", target: "/debug/pprof/heap?seconds=abc", status: 400, fields: []string{"seconds"}},
 		{name: "a profile that is not shown", target: "/debug/pprof/cmdline", status: 404, message: "There is nothing at this address"},
 		{name: "doubled slash before a profile", target: "/debug/pprof//heap", status: 404, message: "There is nothing at this address"},
 		{name: "method override", method: "POST", target: "/v2/sites/{site}", headers: []string{"X-HTTP-Method-Override", "DELETE"}, status: 405},

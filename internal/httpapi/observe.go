@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"galley/internal/cms"
 )
 
 type metrics struct {
@@ -123,6 +126,20 @@ func operators(registry *prometheus.Registry) map[string]operator {
 		addresses["/debug/pprof/"+profile.Name()] = operator{get, pprof.Handler(profile.Name())}
 	}
 	return addresses
+}
+
+// maxProfile is how long a profile may take, in seconds: there has to be time to
+// send it.
+const maxProfile = 45
+
+// checkSeconds refuses a time for which no profile is made.
+func checkSeconds(values []string) error {
+	for _, value := range values {
+		if n, err := strconv.Atoi(value); err != nil || n < 1 || n > maxProfile {
+			return cms.BadField("seconds", fmt.Sprintf("must be a number from 1 to %d", maxProfile))
+		}
+	}
+	return nil
 }
 
 // operatorPaths documents the addresses for operators.

@@ -138,7 +138,6 @@ func (t *terminal) fail(err error) int {
 	return 1
 }
 
-// open opens the store and brings its schema up to date.
 // errNoName refuses an empty name, which would stand for the folder one is in.
 var errNoName = errors.New("the store has no name: name a folder, or the URL of a database")
 

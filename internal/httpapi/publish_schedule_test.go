@@ -179,6 +179,19 @@ func TestScheduledPublishThatFailsSaysWhy(t *testing.T) {
 
 // A locale that a publish names is the same one when its time comes, whatever
 // the default locale has become.
+// Nobody is told that something went live which has been hidden meanwhile.
+func TestScheduledPublishOfALocaleThatIsDeleted(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		p := newShop(t, s)
+		locale := p.must(t, 201, "POST", "/v2/locales", `{"siteId":"`+p.site+`","locale":"it"}`).str(t, "id")
+		p.must(t, 200, "PATCH", "/v6/pages/"+p.page+"?locale=it", `{"title":"Titolo"}`)
+		id := p.inAnHour(t, p.site, `,"locales":["it"]`)
+		p.must(t, 204, "DELETE", "/v2/locales/"+locale, "")
+		checkEqual(t, "ran", []string{id}, p.runDue(t, 2*time.Hour))
+		checkEqual(t, "it", []any{"failed", "Locale not found"}, p.publishFields(t, id, "status", "reason"))
+	})
+}
+
 func TestScheduledPublishOfALocaleThatBecomesTheDefault(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *system) {
 		for _, c := range []struct{ locale, want string }{{"fr", `fr updated /a: title "Fr">"Gr"`}, {"en-US", `en-US updated /a: title "A">"B"`}} {

@@ -119,6 +119,11 @@ func (s *Service) runDue(ctx context.Context, tx cms.Tx, p *cms.Publish) error {
 	if err != nil {
 		return err
 	}
+	for _, id := range p.Select.Locales {
+		if l, ok := locales.ByID(id); ok && l.DeletedAt != nil { // whoever asked for it would not know
+			return cms.NotFound(cms.KindLocale)
+		}
+	}
 	if err := lookAround(ctx, tx, *p, p.Plan != nil); err != nil {
 		return err
 	}

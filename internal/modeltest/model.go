@@ -138,6 +138,7 @@ type Locale struct {
 	ID     cms.ID
 	Code   string
 	Hidden bool
+	since  int // how many publishes had gone live when it was hidden
 }
 
 // Route is a route of a site.

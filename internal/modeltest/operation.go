@@ -146,7 +146,8 @@ func (s *Site) DeleteLocale(id cms.ID) cms.Code {
 	case id == s.Default:
 		return badRequest
 	}
-	s.locale(id).Hidden = true
+	l := s.locale(id)
+	l.Hidden, l.since = true, len(s.wentLive)
 	return done
 }
 

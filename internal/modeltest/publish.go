@@ -142,7 +142,8 @@ func (s *Site) due(now time.Time) []*Publish {
 
 // run runs a scheduled publish.
 func (s *Site) run(p *Publish, guard Guard, now time.Time) {
-	if s.Deleted || s.movedOn(p.Reviewed) || s.goLive(p, s.published(p.Select), guard, now) != done {
+	hidden := slices.ContainsFunc(p.Select.Locales, func(id cms.ID) bool { return !s.visible(id) })
+	if s.Deleted || hidden || s.movedOn(p.Reviewed) || s.goLive(p, s.published(p.Select), guard, now) != done {
 		p.Status = cms.StatusFailed
 	}
 }

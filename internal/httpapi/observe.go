@@ -135,8 +135,8 @@ const maxProfile = 45
 // checkSeconds refuses a time for which no profile is made.
 func checkSeconds(values []string) error {
 	for _, value := range values {
-		if n, err := strconv.Atoi(value); err != nil || n < 1 || n > maxProfile {
-			return cms.BadField("seconds", fmt.Sprintf("must be a number from 1 to %d", maxProfile))
+		if n, err := strconv.ParseFloat(value, 64); err != nil || !(n > 0 && n <= maxProfile) {
+			return cms.BadField("seconds", fmt.Sprintf("must be a number of at most %d", maxProfile))
 		}
 	}
 	return nil

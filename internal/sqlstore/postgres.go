@@ -202,6 +202,9 @@ func (s *Store) ListenAt(url string) error {
 
 // Denied tells whether PostgreSQL did not let its user do something.
 func Denied(err error) bool {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return false // it was not let in at all
+	}
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.Code == "42501"
 }

@@ -38,7 +38,8 @@ type queuedTx struct {
 	// writes tells that the queue has more than reads, and wrote that the server
 	// has had some: it knows the transaction by a number since.
 	writes, wrote bool
-	sent          bool // the beginning was
+	sent          bool  // the beginning was
+	failed        error // why nothing more is sent: what comes after might not be in the transaction
 	over          bool
 }
 
@@ -88,13 +89,21 @@ func (t *queuedTx) QueryContext(ctx context.Context, query string, args ...any) 
 // each shows every row of a query, one after the other.
 func (t *queuedTx) each(ctx context.Context, query string, args []any, show func(row) error) error {
 	t.add(query, args)
-	return t.send(ctx, func(conn *pgx.Conn, results pgx.BatchResults) error {
+	var stopped error // by who is shown them: that is no failure
+	err := t.send(ctx, func(conn *pgx.Conn, results pgx.BatchResults) error {
 		rows, err := results.Query()
 		if err != nil {
 			return err
 		}
-		return showRows(conn, rows, show)
+		return showRows(conn, rows, func(r row) error {
+			stopped = show(r)
+			return stopped
+		})
 	})
+	if stopped != nil {
+		t.failed = nil
+	}
+	return err
 }
 
 // Commit ends the transaction, and sends what is left of it.
@@ -166,7 +175,7 @@ func (t *queuedTx) add(query string, args []any) {
 // sendAll sends what is queued, and returns what was done by the last of it.
 func (t *queuedTx) sendAll(ctx context.Context) (tag pgconn.CommandTag, err error) {
 	if len(t.queue) == 0 {
-		return tag, nil
+		return tag, t.failed
 	}
 	err = t.send(ctx, func(_ *pgx.Conn, results pgx.BatchResults) (err error) {
 		tag, err = results.Exec()
@@ -177,13 +186,16 @@ func (t *queuedTx) sendAll(ctx context.Context) (tag pgconn.CommandTag, err erro
 
 // send sends what is queued, and has somebody take the results of the last.
 func (t *queuedTx) send(ctx context.Context, take func(*pgx.Conn, pgx.BatchResults) error) error {
+	if t.failed != nil {
+		return t.failed
+	}
 	batch := &pgx.Batch{}
 	for _, s := range t.queue {
 		batch.Queue(s.query, s.args...)
 	}
 	wrote := t.wrote || t.writes
 	t.queue, t.values, t.writes, t.sent = nil, 0, false, true
-	return t.Raw(func(driverConn any) error {
+	t.failed = t.Raw(func(driverConn any) error {
 		connection, ok := driverConn.(*stdlib.Conn)
 		if !ok {
 			return fmt.Errorf("the pool has a %T", driverConn)
@@ -202,4 +214,5 @@ func (t *queuedTx) send(ctx context.Context, take func(*pgx.Conn, pgx.BatchResul
 		}
 		return err
 	})
+	return t.failed
 }

@@ -118,7 +118,7 @@ func TestAQueuedStatementThatFails(t *testing.T) {
 	}{
 		"at the end":           {func(cms.Tx) error { return nil }, cms.CodeConflict},
 		"at the next read":     {func(tx cms.Tx) error { _, err := tx.Workspace(ctx, there.ID); return err }, cms.CodeConflict},
-		"at a read, forgotten": {func(tx cms.Tx) error { _, _ = tx.Workspace(ctx, there.ID); return nil }, ""},
+		"at a read, forgotten": {func(tx cms.Tx) error { _, _ = tx.Workspace(ctx, there.ID); return nil }, cms.CodeConflict},
 		"when there are many": {func(tx cms.Tx) (err error) {
 			for range maxQueued {
 				if err = tx.CreateWorkspace(ctx, cms.Workspace{ID: cms.NewID(), Name: "more", CreatedAt: time.Now()}); err != nil {
@@ -140,6 +140,40 @@ func TestAQueuedStatementThatFails(t *testing.T) {
 		}
 		if _, err := s.Workspace(ctx, other.ID); cms.CodeOf(err) != cms.CodeNotFound {
 			t.Errorf("%s: something was kept: %v", name, err)
+		}
+	}
+	if used := s.write.Stats().InUse; used != 0 {
+		t.Errorf("%d connections are in use", used)
+	}
+}
+
+// What comes after a statement that never got to the server is not done either:
+// it would be outside of the transaction, which was to begin with that.
+func TestAReadThatIsNotSentIsTheEnd(t *testing.T) {
+	s := postgresForTest(t)
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	for name, read := range map[string]func(q queries) error{
+		"of nothing":            func(q queries) error { _, err := all(t.Context(), q, scanID, `select id from nothing`); return err },
+		"for somebody who left": func(q queries) error { _, err := q.Workspace(left, cms.NewID()); return err },
+	} {
+		first, second := cms.Workspace{ID: cms.NewID(), Name: "1", CreatedAt: time.Now()}, cms.Workspace{ID: cms.NewID(), Name: "2", CreatedAt: time.Now()}
+		err := s.InTx(t.Context(), func(tx cms.Tx) error {
+			do(t, tx.CreateWorkspace(t.Context(), first))
+			q, _ := tx.(queries)
+			if err := read(q); err == nil {
+				t.Errorf("a read %s succeeds", name)
+			}
+			_ = tx.CreateWorkspace(t.Context(), second)
+			return nil
+		})
+		if err == nil {
+			t.Errorf("a read %s is forgotten", name)
+		}
+		for _, w := range []cms.Workspace{first, second} {
+			if _, err := s.Workspace(t.Context(), w.ID); cms.CodeOf(err) != cms.CodeNotFound {
+				t.Errorf("a read %s: workspace %s was kept: %v", name, w.Name, err)
+			}
 		}
 	}
 	if used := s.write.Stats().InUse; used != 0 {

@@ -351,6 +351,7 @@ func watchPostgres(config *pgx.ConnConfig, a *announcer) func(context.Context, c
 		for ctx.Err() == nil {
 			_ = listen(ctx, config, a, w) // the watcher knows that it is deaf
 			w.Deaf(true)
+			a.others.Store(true) // who comes now is not heard of
 			select {
 			case <-ctx.Done():
 			case <-time.After(beatEvery):
@@ -384,7 +385,12 @@ func listen(ctx context.Context, config *pgx.ConnConfig, a *announcer, w cms.Wat
 			ears.hear(n.Payload, time.Now())
 		}
 		ears.miss(time.Now())
-		a.others.Store(ears.hasCompany())
+		switch { // while it is not known, it stays as it was
+		case ears.hasCompany():
+			a.others.Store(true)
+		case ears.open:
+			a.others.Store(false)
+		}
 	}
 }
 

@@ -49,16 +49,23 @@ func (p rowPool) each(ctx context.Context, query string, args []any, show func(r
 		return err
 	}
 	defer func() { _ = conn.Close() }() // back to the pool
+	return onDriver(conn, func(driver *pgx.Conn) error {
+		rows, err := driver.Query(ctx, query, append([]any{binaryResults}, args...)...)
+		if err != nil {
+			return err
+		}
+		return showRows(driver, rows, show)
+	})
+}
+
+// onDriver uses the driver's own connection.
+func onDriver(conn *sql.Conn, use func(*pgx.Conn) error) error {
 	return conn.Raw(func(driverConn any) error {
 		connection, ok := driverConn.(*stdlib.Conn)
 		if !ok {
 			return fmt.Errorf("the pool has a %T", driverConn)
 		}
-		rows, err := connection.Conn().Query(ctx, query, append([]any{binaryResults}, args...)...)
-		if err != nil {
-			return err
-		}
-		return showRows(connection.Conn(), rows, show)
+		return use(connection.Conn())
 	})
 }
 

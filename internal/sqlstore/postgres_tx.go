@@ -5,12 +5,10 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // Most of what a small write waits for is the way to PostgreSQL and back, once
@@ -149,12 +147,11 @@ func (t *queuedTx) Rollback() error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), rollbackTime)
 	defer cancel()
-	return t.Raw(func(driverConn any) error {
-		connection, ok := driverConn.(*stdlib.Conn)
-		if !ok || connection.Conn().IsClosed() {
+	return onDriver(t.Conn, func(conn *pgx.Conn) error {
+		if conn.IsClosed() {
 			return driver.ErrBadConn
 		}
-		if _, err := connection.Conn().Exec(ctx, "rollback"); err != nil {
+		if _, err := conn.Exec(ctx, "rollback"); err != nil {
 			return errors.Join(driver.ErrBadConn, err) // nobody else may have it as it is
 		}
 		return nil
@@ -193,21 +190,16 @@ func (t *queuedTx) send(ctx context.Context, take func(*pgx.Conn, pgx.BatchResul
 	for _, s := range t.queue {
 		batch.Queue(s.query, s.args...)
 	}
-	wrote := t.wrote || t.writes
+	t.wrote = t.wrote || t.writes
 	t.queue, t.values, t.writes, t.sent = nil, 0, false, true
-	t.failed = t.Raw(func(driverConn any) error {
-		connection, ok := driverConn.(*stdlib.Conn)
-		if !ok {
-			return fmt.Errorf("the pool has a %T", driverConn)
-		}
-		t.wrote = wrote
-		results := connection.Conn().SendBatch(ctx, batch)
+	t.failed = onDriver(t.Conn, func(conn *pgx.Conn) error {
+		results := conn.SendBatch(ctx, batch)
 		var err error
 		for i := 0; i < batch.Len()-1 && err == nil; i++ {
 			_, err = results.Exec()
 		}
 		if err == nil {
-			err = take(connection.Conn(), results)
+			err = take(conn, results)
 		}
 		if closed := results.Close(); err == nil {
 			err = closed

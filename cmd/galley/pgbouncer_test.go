@@ -37,8 +37,8 @@ func TestNodesBehindPgBouncerHearEachOther(t *testing.T) {
 	})
 }
 
-// Through PgBouncer nothing is heard: then nothing is kept, and all is right.
-func TestDeafNodesBehindPgBouncerKeepNothing(t *testing.T) {
+// Through PgBouncer no notification arrives: then answers are used for a second.
+func TestNodesBehindPgBouncerFollowEachOther(t *testing.T) {
 	t.Parallel()
 	through := pgtest.Bouncer(t)(pgtest.URL(t))
 	one := serve(t, nil, "--database-url", through)
@@ -46,15 +46,10 @@ func TestDeafNodesBehindPgBouncerKeepNothing(t *testing.T) {
 	key := one.key(t)
 	siteID, _ := one.newSite(t, key)
 	target := "/v6/pages/" + one.must(t, 201, key, "POST", "/v6/pages", fmt.Sprintf(`{"siteId":%q,"pathname":"/","title":"0"}`, siteID)).field(t, "id")
-	for n := range 50 {
+	for n := range 5 {
 		title := fmt.Sprint(n)
 		one.must(t, 200, key, "PATCH", target, fmt.Sprintf(`{"title":%q}`, title))
-		if got := two.titled(t, key, target); got != title {
-			t.Fatalf("the other node tells %s, want %s", got, title)
-		}
-	}
-	if hits := two.sample(t, key, cacheHits); hits != "0" {
-		t.Errorf("%s answers came from memory", hits)
+		eventually(t, "the other node has the change", func() bool { return two.titled(t, key, target) == title })
 	}
 }
 
@@ -66,17 +61,4 @@ func TestListenURLIsChecked(t *testing.T) {
 			t.Errorf("%v: %s", args, message)
 		}
 	}
-}
-
-// A node that hears nothing serves all the same, and says so.
-func TestDeafNodeSaysSo(t *testing.T) {
-	t.Parallel()
-	other := pgtest.URL(t)
-	node := serve(t, nil, "--database-url", pgtest.URL(t), "--listen-url", other)
-	key := node.key(t)
-	eventually(t, "the log says that nothing is heard", func() bool { return strings.Contains(node.stderr.String(), "does not hear what others change") })
-	if deaf := node.sample(t, key, "galley_deaf"); deaf != "1" {
-		t.Errorf("galley_deaf is %s", deaf)
-	}
-	node.must(t, 200, key, "GET", "/v2/sites", "")
 }

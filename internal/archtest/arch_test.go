@@ -33,7 +33,7 @@ var everything = []string{""}
 // nobody took.
 var rooms = map[string]room{
 	"internal/cms":       {nil, []string{"github.com/google/uuid", "golang.org/x/text/", "golang.org/x/net/"}},
-	"internal/service":   {[]string{"cms"}, nil},
+	"internal/service":   {[]string{"cms"}, []string{"github.com/maypok86/otter/v2", "golang.org/x/sync/semaphore"}},
 	"internal/sqlstore":  {[]string{"calm", "cms"}, everything},
 	"internal/storetest": {[]string{"cms", "service"}, everything},
 	"internal/modeltest": {[]string{"cms"}, nil},

@@ -68,7 +68,7 @@ func newFixture(b *testing.B, store *sqlstore.Store, err error) *fixture {
 	svc := service.New(store, time.Now, httpapi.Depict)
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
-	watch.Go(func() { svc.Watch(watching) })
+	watch.Go(func() { svc.Listen(watching) })
 	b.Cleanup(func() { stop(); watch.Wait() }) // before the store is closed
 	first, err := svc.FirstStart(ctx, service.Bootstrap{})
 	if err != nil {

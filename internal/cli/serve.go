@@ -192,7 +192,7 @@ func (c *serveCommand) open(observe sqlstore.Observe) (*sqlstore.Store, error) {
 func watch(ctx context.Context, svc *service.Service) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var watching sync.WaitGroup
-	watching.Go(func() { svc.Watch(ctx) })
+	watching.Go(func() { svc.Listen(ctx) })
 	watching.Go(func() { svc.FollowReplica(ctx) })
 	return func() { cancel(); watching.Wait() }
 }
@@ -318,14 +318,14 @@ func seeHearing(svc *service.Service, registry *prometheus.Registry, log *slog.L
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "galley_deaf", Help: "1 while this node does not hear what others change, and answers nothing from memory.",
 	}, func() float64 {
-		if svc.Hears() {
+		if svc.Listening() {
 			return 0
 		}
 		return 1
 	}))
 	deaf := 0 // looks in a row
 	return func(context.Context) error {
-		if svc.Hears() {
+		if svc.Listening() {
 			if deaf >= 2 {
 				log.Info("this node hears what others change again")
 			}

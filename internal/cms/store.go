@@ -28,18 +28,6 @@ type Store interface {
 	// this program needs.
 	Ping(ctx context.Context) error
 
-	// Watch tells a watcher, until the context ends, what others change in
-	// the store.
-	Watch(ctx context.Context, w Watcher)
-
-	// HearsWithin is how long after another node's commit its watcher has heard
-	// of that at the latest, or that it may be deaf. 0: there are no other nodes.
-	HearsWithin() time.Duration
-
-	// Shared tells whether other nodes use the store, as far as the watcher has
-	// heard.
-	Shared() bool
-
 	// Close gives up every connection.
 	Close() error
 }
@@ -63,17 +51,6 @@ type Replica interface {
 
 // ErrNoReplica says that a database follows no other one.
 var ErrNoReplica = errors.New("it is no standby: it takes writes of its own")
-
-// Watcher is told what others change in a store: other nodes, or the operator
-// at the command line.
-type Watcher interface {
-	// Changed names what was changed; nothing named means that anything may have
-	// been.
-	Changed(what ...Subject)
-	// Deaf tells whether changes may go unheard from now on. What happened
-	// meanwhile is never told.
-	Deaf(deaf bool)
-}
 
 // Reader reads.
 type Reader interface {
@@ -122,8 +99,6 @@ type Reader interface {
 	// Pages lists up to q.Limit+1 rows after the position, with their paths if
 	// they are wanted, in one look.
 	Pages(ctx context.Context, q PageQuery, withPaths bool) ([]ListedPage, error)
-	// PageOrder is Pages for the ids alone.
-	PageOrder(ctx context.Context, q PageQuery) ([]ID, error)
 	// LocalizedPages are the ids of the pages, deleted ones included, that a
 	// locale overrides something of.
 	LocalizedPages(ctx context.Context, siteID ID, version Version, localeID ID) ([]ID, error)
@@ -202,11 +177,9 @@ type Tx interface {
 	// TouchApp notes when an app was used, unless a later time is noted.
 	TouchApp(ctx context.Context, workspaceID, id ID, at time.Time) error
 
-	// LockShape is Shape, with the site locked; LockShapeOf is the same for the
-	// site that a locale, page, route or publish belongs to. Sites of other workspaces
-	// are not found: strangers must not wait for them.
+	// LockShape is Shape, with the site locked. Sites of other workspaces are not
+	// found, so that no tenant waits for another's.
 	LockShape(ctx context.Context, workspaceID, siteID ID, lock Lock) (int64, error)
-	LockShapeOf(ctx context.Context, workspaceID ID, kind Kind, id ID, lock Lock) (siteID ID, shape int64, err error)
 	// LockSite is Site, locked.
 	LockSite(ctx context.Context, id ID, lock Lock) (Site, error)
 	// CreateSite stores a site with its key. Its default locale is created
@@ -289,10 +262,6 @@ type Tx interface {
 	// PurgeAudit removes for good up to limit entries of a workspace from
 	// before the given time, the oldest first, and tells how many there were.
 	PurgeAudit(ctx context.Context, workspaceID ID, before time.Time, limit int) (int, error)
-
-	// Announce tells other nodes, soon after the transaction is committed, what
-	// it changed.
-	Announce(ctx context.Context, what []Subject) error
 
 	// ReleasePathnames gives claims up.
 	ReleasePathnames(ctx context.Context, siteID ID, claims []Claim) error

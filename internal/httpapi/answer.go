@@ -22,10 +22,8 @@ type answer struct {
 	location string
 	secret   bool // the body has a key: nobody may store it
 
-	about      []cms.Subject // all that a read follows from; nil: it is not to be kept
-	giveOut    func()        // to be called each time that the answer is given out
-	remembered bool          // it was put together from memory
-	passing    bool          // it is not worth keeping
+	about   []cms.Subject // all that a read follows from; nil: it is not to be kept
+	giveOut func()        // to be called each time that the answer is given out
 }
 
 // of says that a read follows from a site without its drafts.

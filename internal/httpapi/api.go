@@ -82,6 +82,7 @@ func New(o Options) *API {
 type request struct {
 	*http.Request
 	id         string
+	start      time.Time
 	credential string // the key as it was sent: never logged, never stored
 	who        service.Caller
 	endpoint   *endpoint
@@ -89,14 +90,14 @@ type request struct {
 	values     map[string]string
 	query      query
 	unread     bool  // there is a body, and not all of it was read
-	moment     int64 // before anything was read for it, and its caller looked up
+	version    int64 // of the store before anything was read for it
 }
 
 // ServeHTTP answers every request there is, with JSON where the interface is
 // concerned, and tells the log and the metrics about it.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	req := &request{Request: r, id: cms.NewID().String(), pattern: unmatched, unread: r.ContentLength != 0}
+	req := &request{Request: r, id: cms.NewID().String(), start: start, pattern: unmatched, unread: r.ContentLength != 0}
 	out := &responseWriter{ResponseWriter: w, request: req, backlog: a.backlog}
 	h := w.Header()
 	protect(h, r)
@@ -168,9 +169,6 @@ func (a *API) serve(w *responseWriter, r *request) {
 		return
 	}
 	answer, err := a.work(w, r, path)
-	if !answer.remembered {
-		a.svc.Tell() // errors tell as much as answers
-	}
 	if err != nil {
 		a.refuse(w, r, err)
 		return

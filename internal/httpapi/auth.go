@@ -13,7 +13,7 @@ func (a *API) authenticate(h http.Header, r *request) error {
 	if err != nil {
 		return a.refuseStranger(h, r, err)
 	}
-	r.moment = a.svc.Moment()
+	r.version = a.svc.Version()
 	r.who, err = a.svc.Authenticate(r.Context(), key)
 	switch {
 	case cms.CodeOf(err) == cms.CodeUnauthorized:

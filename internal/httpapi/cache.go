@@ -3,7 +3,7 @@ package httpapi
 import (
 	"net/http"
 	"strings"
-	"sync/atomic"
+	"time"
 
 	"github.com/maypok86/otter/v2"
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,7 +19,6 @@ import (
 type cache struct {
 	svc     *service.Service
 	answers *otter.Cache[cacheKey, *keptAnswer] // nil: off
-	lists   atomic.Int64                        // bytes of what lists showed
 	hits    prometheus.Counter
 	misses  prometheus.Counter
 }
@@ -34,7 +33,8 @@ type keptAnswer struct {
 	tag     string
 	pattern string
 	about   []cms.Subject // the credential included
-	moment  int64
+	version int64         // of the store before it was read
+	readAt  time.Time
 	giveOut func()
 }
 
@@ -53,7 +53,7 @@ func newCache(svc *service.Service, bytes int64, registry *prometheus.Registry) 
 		if c.answers == nil {
 			return 0
 		}
-		return float64(int64(c.answers.WeightedSize()) + c.lists.Load())
+		return float64(c.answers.WeightedSize())
 	}))
 	if bytes > 0 {
 		c.answers = otter.Must(&otter.Options[cacheKey, *keptAnswer]{
@@ -61,11 +61,6 @@ func newCache(svc *service.Service, bytes int64, registry *prometheus.Registry) 
 			Weigher: func(key cacheKey, kept *keptAnswer) uint32 {
 				return uint32(len(key.address) + len(kept.body) + keptOverhead)
 			},
-		})
-		// Answers have what lists leave.
-		svc.KeepLists(bytes/8*7, func(taken int64) {
-			c.lists.Store(taken)
-			c.answers.SetMaximum(uint64(bytes - taken))
 		})
 	}
 	return c
@@ -109,10 +104,18 @@ func (a *API) recall(w *responseWriter, r *request) bool {
 // find returns the answer to a caller's GET if it is at hand and right.
 func (c *cache) find(who service.Caller, address string) (*keptAnswer, bool) {
 	kept, ok := c.answers.GetIfPresent(cacheKey{who.ID(), address})
-	if !ok || !c.svc.AsTold(kept.moment, kept.about...) {
+	if !ok || !c.isCurrent(kept) {
 		return nil, false
 	}
 	return kept, true
+}
+
+// isCurrent reports whether nothing has changed that an answer follows from.
+func (c *cache) isCurrent(kept *keptAnswer) bool {
+	if maxAge := c.svc.MaxAge(); maxAge > 0 && time.Since(kept.readAt) >= maxAge {
+		return false
+	}
+	return c.svc.Unchanged(kept.version, kept.about...)
 }
 
 // keep keeps an answer, if it is one that may be kept. It was worked out from
@@ -121,15 +124,11 @@ func (c *cache) keep(r *request, ans answer, body []byte, tag string) {
 	if c.answers == nil || !readOnly(r.Method) || ans.status != http.StatusOK || ans.about == nil {
 		return
 	}
-	if ans.remembered {
-		c.hits.Inc()
-	} else {
-		c.misses.Inc()
-	}
+	c.misses.Inc()
 	ans.about = append(ans.about, r.who.Subject())
-	if ans.passing || !c.svc.Unchanged(r.moment, ans.about...) {
+	if !c.svc.Unchanged(r.version, ans.about...) {
 		return
 	}
 	// A copy: the address may be a part of the whole request, with its key.
-	c.answers.Set(cacheKey{r.who.ID(), strings.Clone(r.RequestURI)}, &keptAnswer{body, tag, r.pattern, ans.about, r.moment, ans.giveOut})
+	c.answers.Set(cacheKey{r.who.ID(), strings.Clone(r.RequestURI)}, &keptAnswer{body, tag, r.pattern, ans.about, r.version, r.start, ans.giveOut})
 }

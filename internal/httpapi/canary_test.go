@@ -18,7 +18,7 @@ import (
 )
 
 // panicking is a store in which something is badly wrong.
-type panicking struct{ cms.Store }
+type panicking struct{ service.Store }
 
 func (panicking) AppByKey(context.Context, cms.KeyHash, time.Time) (cms.App, *time.Time, error) {
 	panic("badly wrong")

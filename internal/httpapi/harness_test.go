@@ -96,7 +96,7 @@ func watch(t *testing.T, svc *service.Service) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
-	watching.Go(func() { svc.Watch(ctx) })
+	watching.Go(func() { svc.Listen(ctx) })
 	watching.Go(func() { svc.FollowReplica(ctx) })
 	t.Cleanup(func() { stop(); watching.Wait() })
 }

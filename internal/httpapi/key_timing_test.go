@@ -25,7 +25,7 @@ import (
 // keyWatch passes on the one query that a key may cost, and notes it. Any other
 // use of the store is a nil dereference, which the edge answers with 500.
 type keyWatch struct {
-	cms.Store
+	service.Store
 	real  cms.Store
 	asked []cms.KeyHash
 }

@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"net/http"
-
 	"galley/internal/cms"
 	"galley/internal/service"
 )
@@ -125,7 +123,7 @@ func (a *API) listSitePages(r *request) (answer, error) {
 
 func (a *API) listPagesOf(r *request, siteID cms.ID) (answer, error) {
 	q := r.query
-	list, err := a.svc.ShownPages(r.Context(), r.who, service.ReadPages{
+	list, err := a.svc.Pages(r.Context(), r.who, service.ReadPages{
 		Query: cms.PageQuery{
 			SiteID: siteID, PathPrefix: q.pathPrefix, Sort: q.sort, Descending: q.descending,
 			IncludeOffline: q.includeOffline, Limit: q.list.Limit,
@@ -134,17 +132,12 @@ func (a *API) listPagesOf(r *request, siteID cms.ID) (answer, error) {
 		Locale:  q.locale,
 		After:   q.list.After,
 	})
-	if err != nil {
-		return answer{}, err
-	}
-	ans := answer{
-		status: http.StatusOK, raw: joinList(list.Items, list.HasMore), giveOut: list.GiveOut, remembered: list.Remembered,
-		passing: q.list.After != cms.NoID, // seldom asked for twice, and put together from what the service keeps
-	}
+	ans := ok(newList(list.List, newPage))
+	ans.giveOut = list.GiveOut
 	if list.Pure {
 		ans.about = cms.SubjectsOf(siteID, q.version.Version)
 	}
-	return ans, nil
+	return ans, err
 }
 
 func (a *API) createPage(r *request) (answer, error) {

@@ -120,7 +120,7 @@ func newEngine(t *testing.T, store *sqlstore.Store, replica *service.Replica) *e
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
-	watching.Go(func() { e.svc.Watch(ctx) })
+	watching.Go(func() { e.svc.Listen(ctx) })
 	watching.Go(func() { e.svc.FollowReplica(ctx) })
 	t.Cleanup(func() { stop(); watching.Wait() })
 	return e

@@ -44,7 +44,6 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 	}
 	now := s.now()
 	known, err := s.lookUpKey(ctx, key, now)
-	s.changes.tell() // by what the caller may do now
 	if err != nil {
 		return Caller{}, err
 	}
@@ -59,7 +58,7 @@ func (s *Service) Recognize(key string) (Caller, bool) {
 	now := s.now()
 	// The hash is of whatever was sent: nobody keeps keys in memory.
 	known, ok := s.callers.find(cms.AppKey(key).Hash(), now)
-	if !ok || !s.changes.asTold(known.moment, known.Subject()) {
+	if !ok || !s.changes.unchanged(known.moment, known.Subject()) {
 		return Caller{}, false
 	}
 	s.usage.note(known.App, now)
@@ -67,7 +66,7 @@ func (s *Service) Recognize(key string) (Caller, bool) {
 }
 
 func (s *Service) lookUpKey(ctx context.Context, key string, now time.Time) (knownCaller, error) {
-	known := knownCaller{moment: s.changes.moment(), until: now.Add(callerTTL)}
+	known := knownCaller{moment: s.changes.version(), until: now.Add(callerTTL)}
 	var end *time.Time
 	if appKey, ok := cms.ParseAppKey(key); ok {
 		app, ends, err := s.store.AppByKey(ctx, appKey.Hash(), now)

@@ -22,11 +22,11 @@ type Review struct {
 
 // Changes lists what publishing the whole draft of a site would do.
 func (s *Service) Changes(ctx context.Context, who Caller, siteID cms.ID, q cms.ListQuery) (Review, error) {
-	leave, err := s.reviews.enter(ctx, who.WorkspaceID())
+	release, err := s.acquireReview(ctx, who.WorkspaceID())
 	if err != nil {
 		return Review{}, err
 	}
-	defer leave()
+	defer release()
 	var list Review
 	err = s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
 		site, err := who.site(ctx, r, siteID)

@@ -5,28 +5,24 @@ import (
 	"encoding/binary"
 	"slices"
 	"sync"
-	"sync/atomic"
+	"time"
 
 	"galley/internal/cms"
 )
 
-// changes knows when what answers follow from last changed, so that what is
-// kept in memory is used only while it is right. Changes are numbered; what was
-// read at a moment is right as long as what it was read from has not changed
-// since.
+// changes numbers the commits that this node knows of. What was read at one
+// number is current while nothing that it follows from has a later one.
 type changes struct {
-	mu      sync.RWMutex
-	count   int64
-	at      [changeSlots]int64 // the last change of any subject that has the slot
-	writing map[cms.Subject]*writing
-	secret  atomic.Int64 // of what is written, that of which nobody was told
-	all     int64        // the last change of which nobody knows what it was about
-	heard   bool         // others' changes are heard of
+	mu         sync.RWMutex
+	number     int64
+	at         [changeSlots]int64 // the last change of any subject that has the slot
+	committing map[cms.Subject]int
+	all        int64 // the last change that may have been of anything
+	listening  bool  // changes by others are reported
 }
 
-// changeSlots bounds what is remembered. Subjects that share a slot change
-// together as far as anybody can know: something right is forgotten at times,
-// and nothing wrong is kept.
+// changeSlots bounds the memory. Subjects that share a slot change together: a
+// current answer is dropped at times, and no outdated one is kept.
 const changeSlots = 1 << 16
 
 // slot is where a subject's changes are noted: by the random end of its id.
@@ -38,221 +34,178 @@ func slot(s cms.Subject) uint16 {
 	return n
 }
 
-// writing are the transactions that are about to change a subject: until they
-// end, the store may show it before or after.
-type writing struct {
-	count int
-	told  bool // somebody may have been told how it is after
-}
-
-// Moment names the present. It is to be taken before anything is read.
-func (c *changes) moment() int64 {
+// version is the number of the last change. It is to be taken before anything
+// is read.
+func (c *changes) version() int64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.count
+	return c.number
 }
 
-// unchanged tells whether none of these has changed since a moment, as far as
-// anybody can know.
+// unchanged reports whether none of the subjects has changed since a version. A
+// subject that a transaction is committing counts as changed.
 func (c *changes) unchanged(since int64, about ...cms.Subject) bool {
-	return c.stands(since, about, false)
-}
-
-// asTold tells whether what was read about these at a moment may be told. While
-// a commit takes its time, that is what was before it, unless somebody may have
-// been told what comes after: nobody goes back in time.
-func (c *changes) asTold(since int64, about ...cms.Subject) bool {
-	return c.stands(since, about, true)
-}
-
-func (c *changes) stands(since int64, about []cms.Subject, untilTold bool) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if !c.heard || c.all > since {
+	if c.all > since {
 		return false
 	}
-	for _, what := range about {
-		if c.at[slot(what)] > since {
-			return false
-		}
-		if w := c.writing[what]; w != nil && (w.told || !untilTold) {
+	for _, subject := range about {
+		if c.at[slot(subject)] > since || c.committing[subject] > 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// begin says that a transaction is about to change these.
+// begin notes that a transaction is about to commit a change of the subjects.
 func (c *changes) begin(changed []cms.Subject) {
-	if len(changed) == 0 {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.writing == nil {
-		c.writing = map[cms.Subject]*writing{}
+	if c.committing == nil {
+		c.committing = map[cms.Subject]int{}
 	}
-	for _, what := range changed {
-		if c.writing[what] == nil {
-			c.writing[what] = &writing{}
-			c.secret.Add(1)
-		}
-		c.writing[what].count++
+	for _, subject := range changed {
+		c.committing[subject]++
 	}
 }
 
-// tell says that somebody is about to be told what the store had: it may be
-// what any transaction under way has just committed.
-func (c *changes) tell() {
-	if c.secret.Load() == 0 {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, w := range c.writing {
-		w.told = true
-	}
-	c.secret.Store(0)
-}
-
-// end says that a transaction has ended, whichever way.
+// end notes that the transaction has ended, committed or not.
 func (c *changes) end(changed []cms.Subject) {
 	if len(changed) == 0 {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, what := range changed {
-		w := c.writing[what]
-		if w.count--; w.count > 0 {
-			continue
-		}
-		delete(c.writing, what)
-		if !w.told {
-			c.secret.Add(-1)
+	for _, subject := range changed {
+		if c.committing[subject]--; c.committing[subject] == 0 {
+			delete(c.committing, subject)
 		}
 	}
 	c.note(changed)
 }
 
 func (c *changes) note(changed []cms.Subject) {
-	c.count++
-	for _, what := range changed {
-		c.at[slot(what)] = c.count
+	c.number++
+	for _, subject := range changed {
+		c.at[slot(subject)] = c.number
+	}
+	if len(changed) == 0 {
+		c.all = c.number
 	}
 }
 
-// Changed is told by the store what others changed; nothing named is
-// everything.
-func (c *changes) Changed(what ...cms.Subject) {
+// changedByOthers notes what other programs changed; none named is everything.
+func (c *changes) changedByOthers(changed ...cms.Subject) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.note(what)
-	if len(what) == 0 {
-		c.all = c.count
-	}
+	c.note(changed)
 }
 
-// Deaf is told by the store whether others' changes are not heard of now.
-func (c *changes) Deaf(deaf bool) {
+// setListening notes whether changes by others are reported from now on. Those
+// made before may have been missed.
+func (c *changes) setListening(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.heard = !deaf
+	c.listening = on
 	c.note(nil)
-	c.all = c.count
 }
 
-// Hears tells whether others' changes are heard of: otherwise nothing is answered
-// from memory.
-func (s *Service) Hears() bool {
-	s.changes.mu.Lock()
-	defer s.changes.mu.Unlock()
-	return s.changes.heard
+// Listening reports whether this node is told what others change.
+func (s *Service) Listening() bool {
+	s.changes.mu.RLock()
+	defer s.changes.mu.RUnlock()
+	return s.changes.listening
 }
 
-// Watch listens for what others change in the store, until the context ends.
-func (s *Service) Watch(ctx context.Context) { s.store.Watch(ctx, &s.changes) }
+// Listen follows what others change in the store until the context ends.
+func (s *Service) Listen(ctx context.Context) {
+	defer s.changes.setListening(false)
+	s.store.Listen(ctx, s.changes.changedByOthers, s.changes.setListening)
+}
 
-// Moment names the present, for Unchanged and AsTold. It is to be taken before
-// anything is read.
-func (s *Service) Moment() int64 { return s.changes.moment() }
+// Version numbers the state of the store, for Unchanged. It is to be taken
+// before anything is read.
+func (s *Service) Version() int64 { return s.changes.version() }
 
-// Unchanged tells whether nothing of this has changed since a moment: what was
-// read after it may be kept.
+// Unchanged reports whether none of the subjects has changed since a version,
+// as far as this node knows: MaxAge bounds what it may not know.
 func (s *Service) Unchanged(since int64, about ...cms.Subject) bool {
 	return s.changes.unchanged(since, about...)
 }
 
-// AsTold tells whether what was kept about this at a moment may be told.
-func (s *Service) AsTold(since int64, about ...cms.Subject) bool {
-	return s.changes.asTold(since, about...)
+// maxAge bounds how long a read is used where another node may change it: a
+// notification is lost with the node that should have sent it.
+const maxAge = time.Second
+
+// MaxAge is how long what was read may be used without reading it again; 0 means
+// that Unchanged alone decides.
+func (s *Service) MaxAge() time.Duration {
+	if s.store.Shared() || !s.Listening() {
+		return maxAge
+	}
+	return 0
 }
 
-// Tell is to be called before anybody is told anything that may come from the
-// store: from then on, what a commit under way may have changed is not told
-// from memory any more.
-func (s *Service) Tell() { s.changes.tell() }
-
-// watchedTx notices what a transaction changes: every write is audited.
-type watchedTx struct {
+// recordingTx notes what a transaction changes: every write is audited.
+type recordingTx struct {
 	cms.Tx
 	changed []cms.Subject
-	unknown cms.ID // a site whose form had to be read
+	read    *form // nil: none that was not known
 }
 
-// maxNoticed is how much of what a transaction changes is told one by one: the
-// rest goes by the whole site.
-const maxNoticed = 32
+// maxRecorded is how many subjects a transaction names. Beyond it the changes
+// of pages are noted as one of the whole site.
+const maxRecorded = 32
 
-func (w *watchedTx) Record(ctx context.Context, entries ...cms.AuditEntry) error {
+func (r *recordingTx) Record(ctx context.Context, entries ...cms.AuditEntry) error {
 	for _, e := range entries {
 		switch {
 		case e.Kind == cms.KindApp:
-			w.notice(cms.Subject{ID: e.ResourceID})
-		case e.Kind == cms.KindPage && len(w.changed) < maxNoticed:
-			// Its draft: what is live is changed by publishes.
-			w.notice(cms.Subject{ID: e.SiteID, Drafts: true})
-			w.notice(cms.Subject{ID: e.ResourceID})
+			r.note(cms.Subject{ID: e.ResourceID})
+		case e.Kind == cms.KindPage && len(r.changed) < maxRecorded:
+			r.note(cms.Subject{ID: e.SiteID, Drafts: true}) // only a publish changes what is live
+			r.note(cms.Subject{ID: e.ResourceID})
 		case e.SiteID != cms.NoID:
-			w.notice(cms.Subject{ID: e.SiteID})
+			r.note(cms.Subject{ID: e.SiteID})
 		}
 	}
-	return w.Tx.Record(ctx, entries...)
+	return r.Tx.Record(ctx, entries...)
 }
 
-func (w *watchedTx) PurgeHistory(ctx context.Context, siteID cms.ID, seq int64) error {
-	w.notice(cms.Subject{ID: siteID})
-	return w.Tx.PurgeHistory(ctx, siteID, seq)
+func (r *recordingTx) PurgeHistory(ctx context.Context, siteID cms.ID, seq int64) error {
+	r.note(cms.Subject{ID: siteID})
+	return r.Tx.PurgeHistory(ctx, siteID, seq)
 }
 
-func (w *watchedTx) notice(what cms.Subject) {
-	if !slices.Contains(w.changed, what) {
-		w.changed = append(w.changed, what)
+func (r *recordingTx) note(changed cms.Subject) {
+	if !slices.Contains(r.changed, changed) {
+		r.changed = append(r.changed, changed)
 	}
 }
 
-// write runs a callback in a transaction and tells this node and the others
-// what it changed.
+// write runs a callback in a transaction, and invalidates on this node and the
+// others what it changed.
 func (s *Service) write(ctx context.Context, do func(cms.Tx) error) error {
 	var changed []cms.Subject
-	var watched *watchedTx
+	var recording *recordingTx
 	err := s.store.InTx(ctx, func(tx cms.Tx) error {
-		s.changes.end(changed) // of a try before
+		s.changes.end(changed) // of an attempt before
 		changed = nil
-		watched = &watchedTx{Tx: tx}
-		if err := do(watched); err != nil {
+		recording = &recordingTx{Tx: tx}
+		if err := do(recording); err != nil {
 			return err
 		}
-		if len(watched.changed) == 0 {
-			return nil
-		}
-		changed = watched.changed
+		changed = recording.changed
 		s.changes.begin(changed)
-		return tx.Announce(ctx, changed)
+		return nil
 	})
 	s.changes.end(changed)
-	if err == nil && watched.unknown != cms.NoID && s.changes.unchanged(s.changes.moment()) {
-		s.learnForm(ctx, s.store, watched.unknown)
+	if len(changed) > 0 { // also after an error: the commit may be done, and its answer lost
+		s.store.Notify(changed)
+	}
+	if err == nil && recording.read != nil {
+		s.forms.keep(*recording.read)
 	}
 	return err
 }

@@ -51,7 +51,7 @@ func (s *Service) Do(ctx context.Context, who Caller, once Once, run func(contex
 	}
 	defer release()
 	var answered Answered
-	err := s.write(ctx, func(tx cms.Tx) error {
+	err := s.writeOpen(ctx, func(ctx context.Context, tx cms.Tx) error {
 		if taken, err := tx.LockRequest(ctx, who.ID(), once.Key); err != nil || !taken {
 			if err == nil {
 				err = errUnderWay
@@ -63,7 +63,7 @@ func (s *Service) Do(ctx context.Context, who Caller, once Once, run func(contex
 			answered, err = once.repeat(kept, err)
 			return err
 		}
-		if answered, err = run(context.WithValue(ctx, txKey{}, tx)); err != nil {
+		if answered, err = run(ctx); err != nil {
 			return err
 		}
 		return tx.KeepAnswer(ctx, cms.KeptAnswer{
@@ -102,17 +102,6 @@ func (s *Service) TakeTurn(ctx context.Context, job string, since time.Duration)
 		return tx.KeepAnswer(ctx, cms.KeptAnswer{Credential: cms.NoID, Key: job, Body: []byte{}, At: now})
 	})
 	return mine && err == nil, err
-}
-
-type txKey struct{}
-
-// inTx runs a callback in a transaction: the one that the context carries, or
-// else a new one.
-func (s *Service) inTx(ctx context.Context, write func(cms.Tx) error) error {
-	if tx, ok := ctx.Value(txKey{}).(cms.Tx); ok {
-		return write(tx)
-	}
-	return s.write(ctx, write)
 }
 
 // requestName names a request as its sender does.

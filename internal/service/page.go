@@ -30,13 +30,14 @@ type ReadPage struct {
 	Locale  string // id or code; "" is the default locale
 }
 
-// Page reads a page.
+// Page reads a page: in one statement if it is there and the caller may read it,
+// and otherwise in a view, which tells which error it is.
 func (s *Service) Page(ctx context.Context, who Caller, q ReadPage) (PageView, error) {
 	var view PageView
 	siteID := q.Ref.SiteID
 	err := s.read(ctx, who, &siteID, func(ctx context.Context, from source) (err error) {
 		var ok bool
-		if view, ok = s.quickPage(ctx, from, who, q); !ok {
+		if view, ok = s.findPageView(ctx, from, who, q); !ok {
 			err = from.View(ctx, func(r cms.Reader) (err error) {
 				view, err = s.pageIn(ctx, r, who, q)
 				return err
@@ -46,6 +47,55 @@ func (s *Service) Page(ctx context.Context, who Caller, q ReadPage) (PageView, e
 		return err
 	})
 	return view, err
+}
+
+// findPageView reads a page in one statement.
+func (s *Service) findPageView(ctx context.Context, from source, who Caller, q ReadPage) (PageView, bool) {
+	if q.Version.Publish != cms.NoID {
+		return PageView{}, false
+	}
+	if q.Ref.ID != cms.NoID {
+		found, err := from.FindPage(ctx, q.Version.Version, q.Ref.ID)
+		if err != nil || found.DeletedAt != nil || (q.Ref.SiteID != cms.NoID && q.Ref.SiteID != found.SiteID) {
+			return PageView{}, false
+		}
+		f, ok := s.form(ctx, from, found.SiteID, found.Shape)
+		if !ok || !f.admits(who, q.Version) {
+			return PageView{}, false
+		}
+		spoken, err := f.speak(q.Locale)
+		return spoken.view(found.Page), err == nil
+	}
+	pathname, err := cms.CanonicalPathname(q.Ref.Name)
+	if err != nil {
+		return PageView{}, false
+	}
+	found, err := from.FindPages(ctx, q.Ref.SiteID, q.Version.Version, pathname)
+	if err != nil || len(found) == 0 {
+		return PageView{}, false
+	}
+	f, ok := s.form(ctx, from, q.Ref.SiteID, found[0].Shape)
+	if !ok || !f.admits(who, q.Version) {
+		return PageView{}, false
+	}
+	spoken, err := f.speak(q.Locale)
+	if err != nil {
+		return PageView{}, false
+	}
+	page, ok := effective(found, spoken.localeID, pathname)
+	return spoken.view(page), ok && page.DeletedAt == nil
+}
+
+// effective is the page among those that hold a pathname by which it goes in a
+// locale: by a pathname of its own there, or by the default one.
+func effective(found []cms.FoundPage, localeID cms.ID, pathname string) (cms.Page, bool) {
+	for _, claimedIn := range []cms.ID{localeID, cms.NoID} {
+		i := slices.IndexFunc(found, func(f cms.FoundPage) bool { return f.ClaimedIn == claimedIn })
+		if i >= 0 {
+			return found[i].Page, found[i].In(localeID).Values.Pathname == pathname
+		}
+	}
+	return cms.Page{}, false
 }
 
 // pageIn is a page as a view has it.
@@ -182,111 +232,6 @@ func (sp speech) viewRow(row cms.PageRow, paths map[cms.ID]string) PageView {
 	return view
 }
 
-// viewList makes a list from a read of one page more than the limit.
-func (sp speech) viewList(listed []cms.ListedPage, limit int) cms.List[PageView] {
-	cut := cms.CutList(listed, limit)
-	list := cms.List[PageView]{Items: make([]PageView, len(cut.Items)), HasMore: cut.HasMore}
-	for i, l := range cut.Items {
-		list.Items[i] = sp.viewRow(l.PageRow, l.Paths)
-	}
-	return list
-}
-
-// ReadPages asks for one page of a page list. Version, LocaleID and After of the
-// query are filled in from the rest.
-type ReadPages struct {
-	Query   cms.PageQuery
-	Version VersionRef
-	Locale  string // id or code; "" is the default locale
-	After   cms.ID
-}
-
-// PageList is one page of a page list.
-type PageList struct {
-	cms.List[PageView]
-	// Pure tells that the list depends on the site alone, and not on what the
-	// caller was shown before.
-	Pure bool
-	// GiveOut remembers where the list ends, for the walk to go on from there.
-	// It is to be called each time that the list is given out.
-	GiveOut func()
-
-	from listRead
-}
-
-// listRead is what a page list was read from.
-type listRead struct {
-	form   form
-	spoken speech
-	query  cms.PageQuery
-	moment int64 // before it was read
-}
-
-// Pages lists the pages of a site.
-func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (PageList, error) {
-	var list PageList
-	siteID := ask.Query.SiteID
-	err := s.read(ctx, who, &siteID, func(ctx context.Context, from source) (err error) {
-		var ok bool
-		if list, ok = s.quickPages(ctx, from, who, ask); !ok {
-			list, err = s.pagesFrom(ctx, from, who, ask)
-		}
-		return err
-	})
-	return list, err
-}
-
-// pagesFrom lists pages the thorough way.
-func (s *Service) pagesFrom(ctx context.Context, from source, who Caller, ask ReadPages) (PageList, error) {
-	list := PageList{Pure: true, from: listRead{query: ask.Query, moment: s.changes.moment()}}
-	in := &list.from
-	err := from.View(ctx, func(r cms.Reader) (err error) {
-		if in.form, err = s.formIn(ctx, r, who, in.query.SiteID, in.moment); err != nil {
-			return err
-		}
-		if err := who.mayRead(in.form.site, ask.Version); err != nil {
-			return err
-		}
-		if in.query.Version, err = s.version(ctx, r, in.form.site, ask.Version); err != nil {
-			return err
-		}
-		if in.spoken, err = in.form.speak(ask.Locale); err != nil {
-			return err
-		}
-		in.query.LocaleID = in.spoken.localeID
-		if in.query.After, list.Pure, err = s.pagePosition(ctx, r, walkOf(who, in.query, in.spoken), in.query, ask.After); err != nil {
-			return err
-		}
-		listed, err := r.Pages(ctx, in.query, in.form.localized())
-		list.List = in.spoken.viewList(listed, in.query.Limit)
-		return err
-	})
-	s.endsAt(&list, who)
-	return list, err
-}
-
-// pagePosition turns a cursor into a place in the list, and tells whether it is
-// where the item is now.
-func (s *Service) pagePosition(ctx context.Context, r cms.Reader, w walk, q cms.PageQuery, after cms.ID) (at *cms.PagePosition, current bool, err error) {
-	if after == cms.NoID {
-		return nil, true, nil // from the beginning
-	}
-	if known, ok := s.whereItWas(w, after); ok {
-		return &known.PagePosition, s.changes.unchanged(known.moment, cms.SubjectsOf(q.SiteID, q.Version)...), nil
-	}
-	page, err := r.Page(ctx, q.SiteID, q.Version, after)
-	if q.Version == cms.Live && cms.CodeOf(err) == cms.CodeNotFound {
-		page, err = r.LastLive(ctx, q.SiteID, after)
-	}
-	if cms.CodeOf(err) == cms.CodeNotFound {
-		return nil, false, cms.ErrCursor
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	return new(page.In(q.LocaleID).Position(q.Sort)), true, nil
-}
-
 // CreatePage makes a page in the draft.
 func (s *Service) CreatePage(ctx context.Context, who Caller, in Input[cms.NewPage]) (PageView, error) {
 	n, err := in()
@@ -294,7 +239,7 @@ func (s *Service) CreatePage(ctx context.Context, who Caller, in Input[cms.NewPa
 		return PageView{}, err
 	}
 	var view PageView
-	err = s.inTx(ctx, func(tx cms.Tx) error {
+	err = s.inSite(ctx, who, cms.KindSite, Ref{ID: n.SiteID.Value}, cms.LockShared, func(tx cms.Tx) error {
 		f, err := s.lockForm(ctx, tx, who, n.SiteID.Value, cms.LockShared)
 		if err != nil {
 			return err
@@ -371,8 +316,8 @@ func (s *Service) DelocalizePage(ctx context.Context, who Caller, ref Ref, local
 // RestorePage brings a page that was deleted from the draft back.
 func (s *Service) RestorePage(ctx context.Context, who Caller, id cms.ID, body Empty) (PageView, error) {
 	var view PageView
-	err := s.inTx(ctx, func(tx cms.Tx) error {
-		ref := Ref{ID: id}
+	ref := Ref{ID: id}
+	err := s.inSite(ctx, who, cms.KindPage, ref, cms.LockExclusive, func(tx cms.Tx) error {
 		site, err := who.lockChildSite(ctx, tx, cms.KindPage, ref, nil, cms.LockExclusive)
 		if err != nil {
 			return err
@@ -411,7 +356,7 @@ func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale st
 		lock = cms.LockExclusive // a locale's pathnames are weighed against all others
 	}
 	var view PageView
-	err := s.inTx(ctx, func(tx cms.Tx) error {
+	err := s.inSite(ctx, who, cms.KindPage, ref, lock, func(tx cms.Tx) error {
 		f, err := s.lockPageForm(ctx, tx, who, ref, lock)
 		if err != nil {
 			return err

@@ -9,23 +9,22 @@ import (
 
 // PublishPage publishes one page alone.
 func (s *Service) PublishPage(ctx context.Context, who Caller, id cms.ID, body Empty) (cms.Publish, error) {
-	var p cms.Publish
-	err := s.inTx(ctx, func(tx cms.Tx) error {
-		site, err := who.childSite(ctx, tx, cms.KindPage, Ref{ID: id}, hasDraftOrLive)
+	var siteID cms.ID
+	check := func(r cms.Reader) error {
+		site, err := who.childSite(ctx, r, cms.KindPage, Ref{ID: id}, hasDraftOrLive)
 		if err != nil {
 			return err
 		}
-		if err := hasDraftOrLive(ctx, tx, site.ID, id); err != nil {
+		siteID = site.ID
+		if err := hasDraftOrLive(ctx, r, site.ID, id); err != nil {
 			return err
 		}
-		if err := body.check(); err != nil {
-			return err
-		}
-		p, err = s.Publish(context.WithValue(ctx, txKey{}, tx), who, site.ID,
-			Given(cms.PublishRequest{PageIDs: cms.Some([]cms.ID{id})}))
-		return err
-	})
-	return p, err
+		return body.check()
+	}
+	if err := s.store.View(ctx, check); err != nil {
+		return cms.Publish{}, err
+	}
+	return s.Publish(ctx, who, siteID, Given(cms.PublishRequest{PageIDs: cms.Some([]cms.ID{id})}))
 }
 
 // hasDraftOrLive answers NotFound for a page that neither version has.

@@ -101,7 +101,7 @@ func (s *Service) read(ctx context.Context, who Caller, siteID *cms.ID, read fun
 // the store.
 func (s *Service) readReplica(ctx context.Context, who Caller, siteID *cms.ID, read func(context.Context, source) error) error {
 	seen := s.Replica.sight.Load()
-	if seen == nil {
+	if seen == nil || !s.Listening() {
 		return errNotUsed
 	}
 	has := func(siteID cms.ID) bool {
@@ -174,7 +174,7 @@ func (s *Service) FollowReplica(ctx context.Context) {
 		case <-ticker.C:
 		}
 		// One that is away is not asked all the time, whatever is new.
-		eager := r.sight.Load() != nil && (!r.last.had || s.changes.moment() != r.last.moment)
+		eager := r.sight.Load() != nil && (!r.last.had || s.changes.version() != r.last.moment)
 		if !eager && time.Since(looked) < lookSeldom {
 			continue
 		}
@@ -189,7 +189,7 @@ func (s *Service) FollowReplica(ctx context.Context) {
 // whether it has it now.
 func (r *Replica) look(ctx context.Context, c *changes) {
 	now := time.Now()
-	moment := c.moment() // what is committed by now is committed before the mark
+	moment := c.version() // what is committed by now is committed before the mark
 	stale := r.last.late || now.Sub(r.last.at) > renewMark
 	if stale || (r.last.had && moment != r.last.moment) {
 		if r.from.Mark(ctx) != nil {

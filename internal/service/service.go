@@ -4,28 +4,48 @@
 package service
 
 import (
+	"context"
 	"time"
+
+	"github.com/maypok86/otter/v2"
+	"golang.org/x/sync/semaphore"
 
 	"galley/internal/cms"
 )
+
+// Store keeps everything, and carries changes between the nodes that use it.
+type Store interface {
+	cms.Store
+
+	// Shared reports whether other nodes may write to the store.
+	Shared() bool
+	// Notify tells the other nodes what a commit changed. It does not wait, and a
+	// notification may be lost.
+	Notify(changed []cms.Subject)
+	// Listen reports what others change until the context ends, and whether it
+	// can at the moment. A change of nothing in particular may be one of anything.
+	Listen(ctx context.Context, changed func(...cms.Subject), listening func(bool))
+}
 
 // Service does what callers ask for, as far as they may.
 type Service struct {
 	Guard   Guard    // against publishing most of a site away
 	Replica *Replica // nil: every read goes to the store
 
-	store     cms.Store
-	clock     func() time.Time
-	depict    Depict
-	changes   changes
-	callers   callers
-	forms     forms
-	positions *positions
-	shelves   *shelves // nil: none
-	usage     usage
-	underWay  underWay
-	reviews   *gate
-	dueSites  dueSites
+	store      Store
+	clock      func() time.Time
+	depict     Depict
+	changes    changes
+	callers    callers
+	forms      forms
+	positions  *positions
+	usage      usage
+	underWay   underWay
+	sites      *semaphores // of sites that are written to
+	reviews    *semaphores // of workspaces whose changes are listed
+	allReviews *semaphore.Weighted
+	locations  *otter.Cache[cms.ID, location]
+	dueSites   dueSites
 }
 
 // Depict turns a resource into what the audit trail shows of it, as JSON and
@@ -34,8 +54,12 @@ type Depict func(resource any) []byte
 
 // New makes a service on a store. Only tests hand in a clock other than
 // time.Now.
-func New(store cms.Store, clock func() time.Time, depict Depict) *Service {
-	return &Service{store: store, clock: clock, depict: depict, Guard: DefaultGuard, positions: newPositions(), reviews: newGate()}
+func New(store Store, clock func() time.Time, depict Depict) *Service {
+	return &Service{
+		store: store, clock: clock, depict: depict, Guard: DefaultGuard, positions: newPositions(),
+		sites: newSemaphores(siteWriters), reviews: newSemaphores(maxReviews - 1), allReviews: semaphore.NewWeighted(maxReviews),
+		locations: otter.Must(&otter.Options[cms.ID, location]{MaximumSize: maxLocations}),
+	}
 }
 
 // now is the time in the precision that answers show, so that what is stored

@@ -132,8 +132,13 @@ func (q queries) KnownPages(ctx context.Context, siteID cms.ID, ids []cms.ID) ([
 func (q queries) LockPage(ctx context.Context, siteID cms.ID, version cms.Version, id cms.ID) (cms.Page, error) {
 	// The default row is the one that every writer locks first; the others
 	// are read after it.
-	return lockRow(ctx, q, id, func() (cms.Page, error) { return q.Page(ctx, siteID, version, id) },
-		`select id from page where site_id = ? and `+is(version)+` and id = ? and locale_id = ?`, siteID, id, cms.NoID)
+	if q.dialect.lockUpdate != "" {
+		err := q.run(ctx, `select id from page where site_id = ? and `+is(version)+` and id = ? and locale_id = ?`+q.dialect.lockUpdate, siteID, id, cms.NoID)
+		if err != nil {
+			return cms.Page{}, err
+		}
+	}
+	return q.Page(ctx, siteID, version, id)
 }
 
 func (q queries) CreatePages(ctx context.Context, pages ...cms.Page) error {

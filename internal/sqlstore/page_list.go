@@ -43,12 +43,6 @@ func (q queries) Pages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([
 	}, query, args...)
 }
 
-// PageOrder is Pages for no more than the indexes have.
-func (q queries) PageOrder(ctx context.Context, pq cms.PageQuery) ([]cms.ID, error) {
-	query, args := q.listQuery(pq, func(source) string { return `p.id` }, nil)
-	return all(ctx, q, func(r row) (cms.ID, error) { return scanID(withColumn(r, ignored{})) }, query, args...)
-}
-
 // splitPaths reads what the dialect's pathList wrote: a line for each locale.
 func splitPaths(lines *string) (map[cms.ID]string, error) {
 	if lines == nil {

@@ -368,10 +368,6 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 		},
 		func() error { _, err := q.Shape(ctx, site.ID); return err },
 		func() error { _, err := q.LockShape(ctx, site.WorkspaceID, site.ID, cms.LockShared); return err },
-		func() error {
-			_, _, err := q.LockShapeOf(ctx, site.WorkspaceID, cms.KindPage, page.ID, cms.LockShared)
-			return err
-		},
 		func() error { _, err := q.LocalizedPages(ctx, site.ID, cms.Draft, locale.ID); return err },
 		func() error { _, err := q.Routes(ctx, site.ID, list); return err },
 		func() error { return useAudit(ctx, q, site, app, page) },
@@ -415,9 +411,7 @@ func useLists(t *testing.T, q queries, pq cms.PageQuery, localeID cms.ID) {
 				for _, pq.PathPrefix = range []string{"", "/p"} {
 					pq.After = nil
 					for _, pq.Limit = range []int{0, 20} { // 0: so that the locale's own rows end the inherited ones
-						_, err := q.PageOrder(t.Context(), pq)
-						do(t, err)
-						_, err = q.Pages(t.Context(), pq, false)
+						_, err := q.Pages(t.Context(), pq, false)
 						do(t, err)
 						rows, err := q.Pages(t.Context(), pq, true)
 						do(t, err)

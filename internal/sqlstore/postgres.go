@@ -141,11 +141,8 @@ func OpenPostgres(url string, observe Observe) (*Store, error) {
 		s.beginView = queueing(db, "begin isolation level repeatable read read only")
 	}
 	s.queries.finders = newFinders(s.queries)
-	s.doors = &doors{of: map[cms.ID]*door{}}
-	voice := stdlib.OpenDB(*pooled)
-	voice.SetMaxOpenConns(1)
-	s.announcer = &announcer{db: voice, node: cms.NewID().String(), tell: s.watchers.tell}
-	s.watch = watchPostgres(config, s.announcer)
+	s.notifier = newNotifier()
+	s.listen = listenPostgres(config, s.notifier, s.sendNotification)
 	return s, nil
 }
 
@@ -196,8 +193,13 @@ func (s *Store) ListenAt(url string) error {
 	if err != nil {
 		return err
 	}
-	s.watch = watchPostgres(config, s.announcer)
+	s.listen = listenPostgres(config, s.notifier, s.sendNotification)
 	return nil
+}
+
+func (s *Store) sendNotification(ctx context.Context, message string) error {
+	_, err := s.write.ExecContext(ctx, notify, channel, message)
+	return err
 }
 
 // Denied tells whether PostgreSQL did not let its user do something.

@@ -80,7 +80,7 @@ func TestWritesTakeFewTrips(t *testing.T) {
 			return tx.Record(ctx, audit(page.ID))
 		}},
 		{"a changed page", 3, func(tx cms.Tx) error {
-			_, _, err := tx.LockShapeOf(ctx, site.WorkspaceID, cms.KindPage, page.ID, cms.LockShared)
+			_, err := tx.LockShape(ctx, site.WorkspaceID, site.ID, cms.LockShared)
 			do(t, err)
 			before, err := tx.LockPage(ctx, site.ID, cms.Draft, page.ID)
 			do(t, err)

@@ -41,7 +41,7 @@ const markKey = "replica mark"
 // OpenReplica opens a hot standby of the store by its URL. It does not connect
 // yet.
 func (s *Store) OpenReplica(url string) (*Replica, error) {
-	if s.announcer == nil { // it is a file
+	if s.notifier == nil { // it is a file
 		return nil, errors.New("only a store on PostgreSQL has a replica")
 	}
 	config, err := parsePostgres(url)
@@ -179,10 +179,10 @@ func (s *Store) ExamineListener(ctx context.Context, url string) Finding {
 	if _, err := conn.Exec(ctx, `listen `+channel); err != nil {
 		return away(err)
 	}
-	if _, err := s.write.ExecContext(ctx, notify, channel, word+" "+goodbye); err != nil {
+	if _, err := s.write.ExecContext(ctx, notify, channel, word); err != nil {
 		return broken(check, err)
 	}
-	waiting, cancel := context.WithTimeout(ctx, 2*silence)
+	waiting, cancel := context.WithTimeout(ctx, notifyTimeout)
 	defer cancel()
 	for {
 		n, err := conn.WaitForNotification(waiting)

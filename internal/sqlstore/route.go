@@ -19,8 +19,8 @@ func (q queries) Route(ctx context.Context, siteID, id cms.ID) (cms.Route, error
 }
 
 func (q queries) LockRoute(ctx context.Context, siteID, id cms.ID) (cms.Route, error) {
-	return lockRow(ctx, q, id, func() (cms.Route, error) { return q.Route(ctx, siteID, id) },
-		`select id from route where site_id = ? and id = ?`, siteID, id)
+	t, err := one(ctx, q, scanRoute, `select `+routeColumns+` from route where site_id = ? and id = ?`+q.dialect.lockUpdate, siteID, id)
+	return found(cms.KindRoute, t, err)
 }
 
 func (q queries) Routes(ctx context.Context, siteID cms.ID, list cms.ListQuery) ([]cms.Route, error) {

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -32,15 +31,13 @@ func (q queries) Site(ctx context.Context, id cms.ID) (cms.Site, error) {
 func (q queries) LockSite(ctx context.Context, id cms.ID, lock cms.Lock) (cms.Site, error) {
 	if suffix := q.siteLock(lock); suffix != "" {
 		if err := q.run(ctx, `select s.id from site s where s.id = ?`+suffix, id); err != nil {
-			return cms.Site{}, q.locked(err, waitError{lock: lock, site: id})
+			return cms.Site{}, err
 		}
 	}
-	site, err := q.Site(ctx, id)
-	return site, q.locked(err, waitError{lock: lock, site: id})
+	return q.Site(ctx, id)
 }
 
-// siteLock is the suffix of a select that locks a site, and waits for it only if it
-// is this transaction's turn.
+// siteLock is the suffix of a select that locks a site.
 func (q queries) siteLock(lock cms.Lock) string {
 	suffix := q.dialect.lockUpdate
 	if lock == cms.LockShared {
@@ -49,23 +46,7 @@ func (q queries) siteLock(lock cms.Lock) string {
 	if suffix == "" {
 		return ""
 	}
-	suffix += " of s"
-	if !q.visit.mayWait() {
-		suffix += " nowait"
-	}
-	return suffix
-}
-
-// locked is what came of a select that locks a site.
-func (q queries) locked(err error, wait waitError) error {
-	again, ok := errors.AsType[*retryError](err)
-	switch {
-	case ok && again.locked && !q.visit.mayWait():
-		return &wait
-	case err != nil:
-		return err
-	}
-	return q.visit.locked(wait.site, wait.lock)
+	return suffix + " of s"
 }
 
 func (q queries) SiteByKey(ctx context.Context, key cms.ID, now time.Time) (cms.Site, *time.Time, error) {
@@ -143,15 +124,7 @@ func (q queries) Shape(ctx context.Context, siteID cms.ID) (int64, error) {
 func (q queries) LockShape(ctx context.Context, workspaceID, siteID cms.ID, lock cms.Lock) (int64, error) {
 	shape, err := one(ctx, q, func(r row) (n int64, err error) { return n, r.Scan(&n) },
 		`select s.shape from site s where s.id = ? and s.workspace_id = ?`+q.siteLock(lock), siteID, workspaceID)
-	return found(cms.KindSite, shape, q.locked(err, waitError{lock: lock, site: siteID}))
-}
-
-func (q queries) LockShapeOf(ctx context.Context, workspaceID cms.ID, kind cms.Kind, id cms.ID, lock cms.Lock) (siteID cms.ID, shape int64, err error) {
-	siteID, err = one(ctx, q, func(r row) (siteID cms.ID, err error) { return siteID, r.Scan(&siteID, &shape) },
-		`select s.id, s.shape from directory d join site s on s.id = d.site_id
-			where d.id = ? and d.kind = ? and s.workspace_id = ?`+q.siteLock(lock), id, kind, workspaceID)
-	siteID, err = found(kind, siteID, q.locked(err, waitError{lock: lock, site: siteID, kind: kind, id: id}))
-	return siteID, shape, err
+	return found(cms.KindSite, shape, err)
 }
 
 func (q queries) reshape(ctx context.Context, siteID cms.ID) error {

@@ -129,7 +129,7 @@ func OpenSQLite(dir string, observe Observe) (*Store, error) {
 	}, s.queries.fail)
 	s.there = there.check
 	s.runTx = s.writer.run
-	s.watch = watchSQLite(writing)
+	s.listen = listenSQLite(writing)
 	s.beginView = reading.start
 	s.closeSessions = func() { writing.close(); reading.close() }
 	return s, nil

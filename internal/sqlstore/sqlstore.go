@@ -29,11 +29,9 @@ type Store struct {
 	observe Observe
 
 	runTx     func(context.Context, func(conn) error) error
-	watch     func(context.Context, cms.Watcher)
-	watchers  watchers
-	announcer *announcer // nil: there are no other nodes
+	listen    func(ctx context.Context, changed func(...cms.Subject), listening func(bool))
+	notifier  *notifier // nil: there are no other nodes
 	looks     *looks
-	doors     *doors  // nil: transactions have no locks to wait for
 	writer    *writer // nil: transactions do not wait for each other
 	beginTx   func(context.Context) (transaction, error)
 	beginView func(context.Context) (transaction, error)
@@ -75,8 +73,8 @@ func (s *Store) Pools() map[string]*sql.DB {
 
 // Close gives up every connection.
 func (s *Store) Close() error {
-	if s.announcer != nil {
-		return errors.Join(s.announcer.db.Close(), s.write.Close())
+	if s.read == s.write {
+		return s.write.Close()
 	}
 	s.closeSessions()
 	return errors.Join(s.read.Close(), s.write.Close())
@@ -100,53 +98,20 @@ const maxTries = 10
 // InTx writes, all or nothing.
 func (s *Store) InTx(ctx context.Context, write func(cms.Tx) error) error {
 	defer s.timed("tx")()
-	visit := s.newVisit()
-	for try := 1; ; {
-		err := s.tryTx(ctx, visit, write)
-		wait, waits := errors.AsType[*waitError](err)
-		_, retries := errors.AsType[*retryError](err)
-		switch {
-		case waits: // as often as it takes, and as long as the caller does
-			if visit, err = s.waitFor(ctx, wait); err != nil {
+	for try := 1; ; try++ {
+		err := s.runTx(ctx, func(c conn) error {
+			if err := write(queries{conn: c, dialect: s.dialect, looks: s.looks}); err != nil {
 				return err
 			}
-		case !retries:
+			return s.queries.fail(ctx, ctx.Err()) // the caller has left
+		})
+		if _, retries := errors.AsType[*retryError](err); !retries {
 			return err
-		case try == maxTries:
+		}
+		if try == maxTries {
 			return cms.Unavailable(err)
-		default:
-			try++
-			visit = s.newVisit()
 		}
 	}
-}
-
-// tryTx runs a transaction once.
-func (s *Store) tryTx(ctx context.Context, visit *visit, write func(cms.Tx) error) error {
-	defer visit.end()
-	if s.announcer != nil {
-		s.announcer.open.Add(1)
-		defer s.announcer.open.Add(-1)
-	}
-	var announced announcement
-	err := s.runTx(ctx, func(c conn) error {
-		announced = announcement{by: s.announcer}
-		if err := write(queries{conn: c, dialect: s.dialect, announced: &announced, looks: s.looks, visit: visit}); err != nil {
-			return err
-		}
-		return s.queries.fail(ctx, ctx.Err()) // nobody waits for it any more
-	})
-	// Also when the commit failed: where its answer was lost, it may be done.
-	if len(announced.what) > 0 {
-		s.watchers.tell(announced.what)
-		if s.announcer != nil {
-			s.announcer.add(announced.what)
-			if err != nil {
-				s.announcer.doubt(announced.what)
-			}
-		}
-	}
-	return err
 }
 
 // runOwnTx runs a callback in a transaction of its own.
@@ -168,10 +133,7 @@ func (s *Store) timed(use string) func() {
 }
 
 // retryError asks for the transaction to be run again.
-type retryError struct {
-	cause  error
-	locked bool // by another one
-}
+type retryError struct{ cause error }
 
 func (e *retryError) Error() string { return e.cause.Error() }
 func (e *retryError) Unwrap() error { return e.cause }
@@ -187,12 +149,10 @@ type conn interface {
 
 // queries runs the store's statements on a pool or in a transaction.
 type queries struct {
-	conn      conn
-	dialect   *dialect
-	announced *announcement // by this transaction
-	looks     *looks        // of transactions
-	visit     *visit        // of a transaction
-	finders   *finders      // of a pool far away; nil: reads share nothing
+	conn    conn
+	dialect *dialect
+	looks   *looks   // of transactions
+	finders *finders // of a pool far away; nil: reads share nothing
 }
 
 var _ cms.Tx = queries{}
@@ -291,11 +251,11 @@ func (q queries) fail(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return cms.Unavailable(fmt.Errorf("%w: %w", ctx.Err(), err))
 	}
-	switch failure := q.dialect.classify(err); failure {
+	switch q.dialect.classify(err) {
 	case failUnique:
 		return cms.Conflict("A resource with these values already exists")
 	case failRetry, failLocked:
-		return &retryError{err, failure == failLocked}
+		return &retryError{err}
 	case failUnavailable, failBusy:
 		return cms.Unavailable(err)
 	}

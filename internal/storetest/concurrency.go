@@ -41,7 +41,11 @@ func newOffice(t *testing.T, store cms.Store) office {
 	site := aSite(t, store)
 	app := newApp(site.WorkspaceID)
 	createApp(t, store, app)
-	return office{service.New(store, time.Now, func(any) []byte { return []byte("{}") }), service.Caller{App: &app}, site}
+	shared, ok := store.(service.Store)
+	if !ok {
+		t.Fatalf("%T does not notify other nodes", store)
+	}
+	return office{service.New(shared, time.Now, func(any) []byte { return []byte("{}") }), service.Caller{App: &app}, site}
 }
 
 func (o office) create(t *testing.T, pathname string) (cms.ID, error) {

@@ -334,19 +334,10 @@ func siteShape(t *testing.T, store cms.Store) {
 	for _, lock := range []cms.Lock{cms.LockShared, cms.LockExclusive} {
 		write(t, store, func(tx cms.Tx) error {
 			same(t, "locked", value(tx.LockShape(t.Context(), site.WorkspaceID, site.ID, lock))(t), last)
-			siteID, shape, err := tx.LockShapeOf(t.Context(), site.WorkspaceID, cms.KindLocale, locale.ID, lock)
-			same(t, "of a locale", []any{siteID, shape}, []any{site.ID, last})
-			if err != nil {
-				return err
-			}
-			_, err = tx.LockShape(t.Context(), cms.NewID(), site.ID, lock)
+			_, err := tx.LockShape(t.Context(), cms.NewID(), site.ID, lock)
 			wantNotFound(t, "of another workspace", cms.KindSite, err)
-			_, _, err = tx.LockShapeOf(t.Context(), cms.NewID(), cms.KindLocale, locale.ID, lock)
-			wantNotFound(t, "of another workspace's locale", cms.KindLocale, err)
 			_, err = tx.LockShape(t.Context(), site.WorkspaceID, cms.NewID(), lock)
 			wantNotFound(t, "unknown site, locked", cms.KindSite, err)
-			_, _, err = tx.LockShapeOf(t.Context(), site.WorkspaceID, cms.KindPage, locale.ID, lock)
-			wantNotFound(t, "of another kind", cms.KindPage, err)
 			return nil
 		})
 	}

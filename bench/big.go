@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// big is what big work on one site found, while others read its live pages.
+// big is what was measured of big work on one site, while clients read its live
+// pages.
 type big struct {
 	Origin  origin             `json:"origin"`
 	Pages   int                `json:"pages"`   // of the site
@@ -70,62 +71,54 @@ const (
 )
 
 // measureBig measures big work on every engine.
-func (b *bench) measureBig(ctx context.Context, o origin) (*big, error) {
+func (b *bench) measureBig(ctx context.Context, o origin) *big {
 	found := &big{Origin: o, Pages: 100_000, Changes: 10_000}
 	if b.quick {
 		found.Pages, found.Changes = 10_000, 1_000
 	}
 	for _, e := range b.engines() {
-		if err := b.measureBigOn(ctx, e, found); err != nil {
-			return nil, fmt.Errorf("%s: %w", e.label(), err)
-		}
+		b.measureBigOn(ctx, e, found)
 	}
-	return found, nil
+	return found
 }
 
-func (b *bench) measureBigOn(ctx context.Context, e engine, found *big) (err error) {
-	if err := e.create(ctx, bigSite); err != nil {
-		return err
-	}
-	g := b.galleyOn(e, bigSite)
-	defer func() { err = errors.Join(err, g.stop()) }()
-	if err := g.start(ctx); err != nil {
-		return err
-	}
+func (b *bench) measureBigOn(ctx context.Context, e engine, found *big) {
+	g := b.galleyOn(ctx, e, bigSite)
+	defer func() { g.stop() }()
+	g.start(ctx)
 	g.loaded = &contents{dataset: dataset{pages: found.Pages, locales: []string{locale}}}
-	if err := g.grow(ctx, 1, b.progress(e.label()+", one site", 0, found.Pages)); err != nil {
-		return err
-	}
-	if err := errors.Join(g.stop(), e.settle(ctx, bigSite), g.start(ctx)); err != nil {
-		return err
-	}
+	check(g.grow(ctx, 1, b.progress(e.label()+", one site", 0, found.Pages)))
+	g.stop()
+	e.settle(ctx, bigSite)
+	g.start(ctx)
 	for round := range b.rounds {
 		for _, work := range bigWork {
 			b.status("round %d of %d: %s, %s", round+1, b.rounds, found.title(work), e.label())
-			f, err := b.measureWork(ctx, g, work, found.Changes)
-			if err != nil {
-				return err
-			}
+			f := must(b.measureWork(ctx, g, work, found.Changes))
 			found.Rounds = found.Rounds.add(round, work, e.label(), f)
 			b.line("%s, %s: %s, readers' p99 %s, before %s", e.label(), found.title(work), rateText(f.rate()), durationText(f.During.P99), durationText(f.Usual.P99))
 		}
 	}
-	return nil
 }
 
 // measureWork does one piece of work.
 func (b *bench) measureWork(ctx context.Context, g *galley, work string, changes int) (f bigFigure, err error) {
-	err = b.undisturbed(ctx, g.label+", "+work, slices.Concat(g.service(), g.database()), func() (span, error) {
+	service, database := g.processes()
+	err = b.undisturbed(ctx, g.label+", "+work, slices.Concat(service, database), func() (s span, err error) {
 		f = bigFigure{Pages: changes, Rows: g.publishedRows(changes)}
 		do := func() error { return g.publishAll(ctx, changes) }
 		if work == duplicating {
 			f.Pages, f.Rows = g.loaded.size(), g.copiedRows()
 			do = func() error { return g.duplicate(ctx) }
-		} else if err := g.edit(ctx, changes); err != nil {
-			return span{}, err
+		} else {
+			err = g.edit(ctx, changes)
 		}
-		if err := g.readAll(ctx); err != nil {
-			return span{}, err
+		// Every page is read once, so that what is usual is not a first visit.
+		for _, id := range g.loaded.pageIDs[:readPages] {
+			err = errors.Join(err, g.call(ctx, "GET", livePage(id), nil, nil))
+		}
+		if err != nil {
+			return s, err
 		}
 		return spanOf(func() (err error) {
 			if f.Usual, err = g.readWhile(ctx, func() error { return pause(ctx, b.lengths.measured) }); err != nil {
@@ -206,7 +199,7 @@ func (g *galley) publishAll(ctx context.Context, changes int) error {
 	return err
 }
 
-// duplicate copies the first site, and looks whether the copy has pages.
+// duplicate copies the first site; the copy must have pages.
 func (g *galley) duplicate(ctx context.Context) error {
 	var site struct{ ID string }
 	if err := g.call(ctx, "POST", "/v2/sites/"+g.loaded.siteIDs[0]+"/duplicate", map[string]any{"name": "Copy"}, &site); err != nil {
@@ -218,17 +211,6 @@ func (g *galley) duplicate(ctx context.Context) error {
 		err = errors.New("the copy of a site has no pages")
 	}
 	return err
-}
-
-// readAll reads every page once that readers want: what is usual for them is
-// not their first visit.
-func (g *galley) readAll(ctx context.Context) error {
-	for _, id := range g.loaded.pageIDs[:readPages] {
-		if err := g.call(ctx, "GET", livePage(id), nil, nil); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func livePage(id string) string { return "/v6/pages/" + id + "?versionRef=ref:live" }

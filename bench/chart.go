@@ -19,8 +19,7 @@ const (
 	headHeight  = 62
 )
 
-// chartStyle is dark where everything is; colours are told apart by their
-// lightness too.
+// chartStyle follows the reader's colour scheme; colours also differ in lightness.
 const chartStyle = `
 text { font: 13px system-ui, sans-serif; fill: #1f2328; }
 .title { font-size: 16px; font-weight: 600; }
@@ -49,7 +48,7 @@ type bar struct {
 // colour is the bar's class in the style.
 func (b bar) colour() string {
 	switch b.who {
-	case onSQLite, onPostgres, uncached:
+	case onSQLite, onPostgres, sqliteUncached, postgresUncached:
 		return "galley"
 	case peer:
 		return "peer"
@@ -58,7 +57,7 @@ func (b bar) colour() string {
 	}
 }
 
-// chart draws the rate of everybody in one operation of each action.
+// chart draws the rates of one operation of each action.
 func (c *comparison) chart() string {
 	var b strings.Builder
 	y := headHeight
@@ -82,7 +81,7 @@ func (c *comparison) chart() string {
 }
 
 func (c *comparison) bars(op operation) (bars []bar) {
-	for _, who := range everybody {
+	for _, who := range allContestants {
 		if rates := c.Rounds.values(op.name, who, figure.rate); len(rates) > 0 {
 			bars = append(bars, bar{who, median(rates)})
 		}

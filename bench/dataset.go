@@ -78,3 +78,12 @@ func (p page) pathnameIn(code string) string {
 	}
 	return p.pathname
 }
+
+// localeOf is the locale that a site is read in, where one is named: each site in
+// another one, as far as there are others than the default one.
+func (d dataset) localeOf(site int) string {
+	if len(d.locales) == 0 {
+		return defaultLocale
+	}
+	return d.locales[site*len(d.locales)/d.sites]
+}

@@ -2,101 +2,167 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
-	"strings"
+	"strconv"
 	"syscall"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // engine is one of the databases that Galley keeps its data in, as a place for
 // several stores, each with a name.
 type engine interface {
-	// label is what a Galley on it is called.
+	// label is the name of a Galley on it.
 	label() string
 	// flags are Galley's settings that choose a store.
 	flags(store string) []string
-	create(ctx context.Context, store string) error
+	create(ctx context.Context, store string)
 	// settle does what the database would do by itself some time after a load.
-	settle(ctx context.Context, store string) error
-	// copy makes a settled store like another one, on which nobody runs.
-	copy(ctx context.Context, from, to string) error
-	drop(ctx context.Context, store string) error
-	// processes are those of the database, where it has its own.
-	processes() []int
+	settle(ctx context.Context, store string)
+	// copy makes a settled store like another one, which is not in use.
+	copy(ctx context.Context, from, to string)
+	drop(ctx context.Context, store string)
+	// pids are the processes of the database, if it has its own.
+	pids() []int
+}
+
+// engines are those of this run.
+func (b *bench) engines() []engine {
+	if b.postgres == nil {
+		return []engine{sqlite{b.folder}}
+	}
+	return []engine{sqlite{b.folder}, b.postgres}
 }
 
 // sqlite keeps each store in a folder of its own.
 type sqlite struct{ folder string }
 
-func (s sqlite) label() string                        { return onSQLite }
-func (s sqlite) path(store string) string             { return filepath.Join(s.folder, store) }
-func (s sqlite) flags(store string) []string          { return []string{"--data", s.path(store)} }
-func (s sqlite) create(context.Context, string) error { return nil } // Galley does it
-func (s sqlite) settle(context.Context, string) error { return nil }
-func (s sqlite) processes() []int                     { return nil }
+func (s sqlite) label() string                  { return onSQLite }
+func (s sqlite) path(store string) string       { return filepath.Join(s.folder, store) }
+func (s sqlite) flags(store string) []string    { return []string{"--data", s.path(store)} }
+func (s sqlite) create(context.Context, string) {} // Galley does it
+func (s sqlite) settle(context.Context, string) {}
+func (s sqlite) pids() []int                    { return nil }
 
-func (s sqlite) copy(_ context.Context, from, to string) error {
-	return copyFolder(s.path(from), s.path(to))
+func (s sqlite) copy(_ context.Context, from, to string) {
+	check(os.CopyFS(s.path(to), os.DirFS(s.path(from))))
+	syscall.Sync() // nothing is left to be written to the disk later, under measurement
 }
 
-// copyFolder leaves nothing to be written to the disk later, under measurement.
-func copyFolder(from, to string) error {
-	err := os.CopyFS(to, os.DirFS(from))
-	syscall.Sync()
-	return err
+func (s sqlite) drop(_ context.Context, store string) { check(os.RemoveAll(s.path(store))) }
+
+// postgres is a PostgreSQL in a folder of its own. Unlike that of the tests, it
+// syncs commits to the disk, and it is reached as one on another machine is.
+type postgres struct {
+	address string
+	server  *server
 }
 
-func (s sqlite) drop(_ context.Context, store string) error { return os.RemoveAll(s.path(store)) }
+func startPostgres(ctx context.Context, folder string) *postgres {
+	bin := must(postgresPrograms())
+	check(os.Mkdir(folder, 0o700))
+	owner := must(postgresUser(folder))
+	p := &postgres{address: must(freeAddress(ctx))}
+	host, port, err := net.SplitHostPort(p.address)
+	check(err)
+	data := filepath.Join(folder, "data")
+	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "--auth=trust", "-E", "UTF8", "--locale=C.UTF-8")
+	// A quarter of a small server's memory goes to the cache, as its manual says.
+	command := program(filepath.Join(bin, "postgres"), "-D", data, "-k", folder, "-p", port,
+		"-c", "listen_addresses="+host, "-c", "shared_buffers=1GB", "-c", "max_wal_size=4GB", "-c", "max_connections=200", "-c", "log_min_messages=fatal")
+	for _, c := range []*exec.Cmd{initdb, command} {
+		c.Dir, c.SysProcAttr = folder, &syscall.SysProcAttr{Credential: owner}
+	}
+	if out, err := initdb.CombinedOutput(); err != nil {
+		check(fmt.Errorf("initdb failed: %w\n%s", err, out))
+	}
+	p.server = launch(command, nil)
+	p.server.waitUntil(ctx, func() bool { return p.exec(ctx, "postgres", "select 1") == nil })
+	return p
+}
+
+func (p *postgres) url(database string) string {
+	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", p.address, database)
+}
+
+// exec runs statements in a database, each by itself.
+func (p *postgres) exec(ctx context.Context, database string, statements ...string) error {
+	conn, err := pgx.Connect(ctx, p.url(database))
+	if err != nil {
+		return err
+	}
+	for _, statement := range statements {
+		if _, err = conn.Exec(ctx, statement); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// version is the server's version.
+func (p *postgres) version(ctx context.Context) (version string) {
+	conn := must(pgx.Connect(ctx, p.url("postgres")))
+	check(errors.Join(conn.QueryRow(ctx, "show server_version").Scan(&version), conn.Close(ctx)))
+	return version
+}
 
 func (p *postgres) label() string { return onPostgres }
 
 func (p *postgres) flags(store string) []string { return []string{"--database-url", p.url(store)} }
 
-func (p *postgres) create(ctx context.Context, store string) error {
-	return p.exec(ctx, "postgres", "create database "+store)
+func (p *postgres) create(ctx context.Context, store string) {
+	check(p.exec(ctx, "postgres", "create database "+store))
 }
 
-func (p *postgres) drop(ctx context.Context, store string) error {
-	return p.exec(ctx, "postgres", "drop database "+store)
+func (p *postgres) drop(ctx context.Context, store string) {
+	check(p.exec(ctx, "postgres", "drop database "+store))
 }
 
-func (p *postgres) processes() []int { return []int{p.server.pid()} }
+func (p *postgres) pids() []int { return []int{p.server.pid()} }
 
-func (p *postgres) settle(ctx context.Context, store string) error {
-	return p.exec(ctx, store, "vacuum analyze", "checkpoint")
+func (p *postgres) settle(ctx context.Context, store string) {
+	check(p.exec(ctx, store, "vacuum analyze", "checkpoint"))
 }
 
-func (p *postgres) copy(ctx context.Context, from, to string) error {
-	if err := p.settle(ctx, from); err != nil {
-		return err
+func (p *postgres) copy(ctx context.Context, from, to string) {
+	p.settle(ctx, from)
+	check(p.exec(ctx, "postgres", "create database "+to+" template "+from+" strategy file_copy"))
+	p.settle(ctx, to)
+}
+
+// postgresUser is the user that the server runs as: PostgreSQL refuses to run
+// as root. It is nil for the current one.
+func postgresUser(folder string) (*syscall.Credential, error) {
+	if os.Getuid() != 0 {
+		return nil, nil //nolint:nilnil // as we are
 	}
-	if err := p.exec(ctx, "postgres", "create database "+to+" template "+from+" strategy file_copy"); err != nil {
-		return err
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		return nil, fmt.Errorf("this runs as root and there is no user postgres: %w", err)
 	}
-	return p.settle(ctx, to)
+	uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
+	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err1, err2, os.Chown(folder, int(uid), int(gid)))
 }
 
-// engines are those of this run.
-func (b *bench) engines() []engine {
-	all := []engine{sqlite{b.folder}}
-	if b.postgres != nil {
-		all = append(all, b.postgres)
+// postgresPrograms finds the folder of the server's programs.
+func postgresPrograms() (string, error) {
+	candidates, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+	if path, err := exec.LookPath("initdb"); err == nil {
+		candidates = append(candidates, filepath.Dir(path))
 	}
-	return all
-}
-
-// galleyOn is a Galley on a store of an engine.
-func (b *bench) galleyOn(e engine, store string) *galley {
-	return &galley{label: e.label(), binary: b.galley, flags: e.flags(store), beside: e.processes()}
-}
-
-// withoutCache turns a Galley's cache off, if it has one.
-func (b *bench) withoutCache(ctx context.Context, g *galley) error {
-	const flag = "--cache-size"
-	help, err := exec.CommandContext(ctx, b.galley, "serve", "--help").Output()
-	if err == nil && strings.Contains(string(help), flag) {
-		g.flags = append(g.flags, flag, "0")
+	for _, folder := range candidates {
+		_, err1 := os.Stat(filepath.Join(folder, "initdb"))
+		_, err2 := os.Stat(filepath.Join(folder, "postgres"))
+		if err1 == nil && err2 == nil {
+			return folder, nil
+		}
 	}
-	return err
+	return "", errors.New("PostgreSQL 15 or later is needed: run 'make deps', or on Debian 'apt-get install postgresql'")
 }

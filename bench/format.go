@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -52,4 +53,37 @@ func durationText(d time.Duration) string {
 		return digits(float64(d)/1e6) + " ms"
 	}
 	return digits(d.Seconds()) + " s"
+}
+
+func progressText(done, total int, rate float64) string {
+	left := time.Duration(float64(total-done) / rate * float64(time.Second))
+	return fmt.Sprintf("%s of %s pages, %s, %s to go", count(done), count(total), rateText(rate), left.Round(time.Second))
+}
+
+// table is a table of Markdown. All columns but the leading ones of words hold
+// numbers.
+type table struct {
+	words  int
+	header []string
+	rows   [][]string
+}
+
+func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+func (t *table) String() string {
+	var b strings.Builder
+	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
+	line(t.header)
+	for i := range t.header {
+		if i < t.words {
+			b.WriteString("|---")
+		} else {
+			b.WriteString("|---:")
+		}
+	}
+	b.WriteString("|\n")
+	for _, row := range t.rows {
+		line(row)
+	}
+	return b.String()
 }

@@ -9,80 +9,95 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 )
 
 // galley is the service under test: the real program, over HTTP.
 type galley struct {
-	label  string
-	binary string
-	flags  []string // that choose its store, and more
-	beside []int    // the processes of its database
-	loaded *contents
+	service
+	binary   string
+	engine   engine
+	store    string  // on the engine
+	uncached bool    // its cache is off
+	of       *galley // its store is a copy of this one's, made by load; nil: its own
 
-	key     string
-	address string
-	server  *server
-	next    atomic.Int64 // makes pathnames that nobody has
+	key    string
+	loaded *contents
+	deep   map[string][]string // by sort: a page of each site that is far down the list
+	next   atomic.Int64        // makes pathnames unique
+}
+
+// galleyOn is a Galley on a new store of an engine.
+func (b *bench) galleyOn(ctx context.Context, e engine, store string) *galley {
+	e.create(ctx, store)
+	return &galley{service: service{label: e.label()}, binary: b.galley, engine: e, store: store}
 }
 
 // contents is what loading the dataset has made: ids, in its order.
 type contents struct {
 	dataset
 	siteIDs, pageIDs []string
-	pages            []page
+	pages            []page // made beforehand, so that requests cost little; or nil
 }
 
-func (g *galley) name() string        { return g.label }
-func (g *galley) does(operation) bool { return true }
-func (g *galley) service() []int      { return []int{g.server.pid()} }
-func (g *galley) database() []int     { return g.beside }
+// at is a page by its number.
+func (c *contents) at(number int) page {
+	if c.pages == nil {
+		return c.page(number)
+	}
+	return c.pages[number]
+}
 
-// unlimited is a rate that no client reaches: the limiter works, as it does
-// for everybody, and stops nobody.
+func (g *galley) does(op operation) bool { return !g.uncached || op.isRead() }
+
+func (g *galley) processes() (service, database []int) {
+	return []int{g.server.pid()}, g.engine.pids()
+}
+
+// unlimited is a rate that no client reaches: the limiter works as usual, and
+// refuses no request.
 const unlimited = "1000000000/60"
 
-func (g *galley) start(ctx context.Context) error {
+// start starts the program, except on a copy that is not made yet. Its log is
+// written and discarded.
+func (g *galley) start(ctx context.Context) {
+	if g.of != nil && g.loaded == nil {
+		return
+	}
 	if g.key == "" {
-		key, err := exec.CommandContext(ctx, g.binary, "keygen").Output()
-		if err != nil {
-			return fmt.Errorf("%s keygen: %w", g.binary, err)
-		}
-		g.key = strings.TrimSpace(string(key))
+		g.key = strings.TrimSpace(string(must(exec.CommandContext(ctx, g.binary, "keygen").Output())))
 	}
-	var err error
-	if g.address, err = freeAddress(ctx); err != nil {
-		return err
+	g.address = must(freeAddress(ctx))
+	args := append([]string{"serve", "--addr", g.address, "--app-rate", unlimited, "--drain-delay", "0s"}, g.engine.flags(g.store)...)
+	if g.uncached {
+		args = append(args, "--cache-size", "0")
 	}
-	command := program(g.binary, append([]string{"serve", "--addr", g.address, "--app-rate", unlimited, "--drain-delay", "0s"}, g.flags...)...)
-	command.Env = append(cleanEnv(), "GALLEY_BOOTSTRAP_KEY="+g.key)
-	// Its log is written, as it is everywhere, but kept nowhere.
-	if g.server, err = launch(command, nil); err != nil {
-		return err
-	}
-	if err := g.server.waitUntil(ctx, func() bool { return listens(ctx, g.address) }); err != nil {
-		return fmt.Errorf("%s: %w (%v)", g.label, err, command.Args)
-	}
-	return nil
+	env := slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "GALLEY_") })
+	g.run(ctx, append(env, "GALLEY_BOOTSTRAP_KEY="+g.key), nil, g.binary, args...)
 }
 
-func (g *galley) stop() error { return g.server.stop(syscall.SIGTERM) }
-
-func (g *galley) load(ctx context.Context, data dataset) error {
+func (g *galley) load(ctx context.Context, data dataset) {
+	if g.of != nil {
+		g.of.stop()
+		g.engine.copy(ctx, g.of.store, g.store)
+		g.loaded, g.key = g.of.loaded, g.of.key
+		g.of.start(ctx)
+		return
+	}
 	g.loaded = &contents{dataset: dataset{pages: data.pages, locales: data.locales}, pages: data.all()}
-	return g.grow(ctx, data.sites, func(int) {})
+	check(g.grow(ctx, data.sites, func(int) {}))
 }
 
 // loaders is how many connections put sites in.
 const loaders = 4
 
-// grow makes sites until there are so many, each by one connection, and tells
-// of every batch of pages that is in.
+// grow makes sites until there are so many, each by one connection, and calls a
+// function after every batch of pages.
 func (g *galley) grow(ctx context.Context, sites int, loaded func(pages int)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -186,7 +201,11 @@ func (g *galley) call(ctx context.Context, method, target string, body, into any
 	if err != nil || resp.StatusCode >= 300 {
 		return errors.Join(err, refusedBy(resp.StatusCode, fmt.Errorf("%s %s: status %d: %.500s", method, target, resp.StatusCode, answer)))
 	}
-	if into == nil {
+	switch into := into.(type) {
+	case nil:
+		return nil
+	case *[]byte: // as it is
+		*into = answer
 		return nil
 	}
 	return json.Unmarshal(answer, into)
@@ -195,54 +214,64 @@ func (g *galley) call(ctx context.Context, method, target string, body, into any
 // headers are those of every request that is measured.
 func (g *galley) headers() string { return "x-api-key: " + g.key + "\r\n" }
 
-func (g *galley) driver(op operation) (driver, error) {
-	status := http.StatusOK
-	if op.action == create {
-		status = http.StatusCreated
-	}
-	return newGenerator(g.address, op.connections(), status, g.builder(op))
-}
-
 var sorts = []string{"path", "title", "description", "createdAt", "updatedAt"}
 
-func (g *galley) builder(op operation) builder {
+func (g *galley) builder(op operation) (builder, int) {
+	if op.action == create {
+		return g.build(op), http.StatusCreated
+	}
+	return g.build(op), http.StatusOK
+}
+
+func (g *galley) build(op operation) builder {
 	c := g.loaded
 	headers := g.headers()
-	options := "" // of reads
-	if op.live {
-		options += "&versionRef=ref:live"
+	options := func(site int) (query string) { // of reads
+		if op.live {
+			query += "&versionRef=ref:live"
+		}
+		if op.localized {
+			query += "&locale=" + c.localeOf(site)
+		}
+		return query
 	}
-	if op.localized {
-		options += "&locale=" + locale
+	pick := func(r *rand.Rand) page { return c.at(r.IntN(c.size())) }
+	if !g.uncached && op.isGet() {
+		pick = c.eachOnce()
 	}
 	switch op.action {
 	case getByID:
-		pick := eachOnce(len(c.pageIDs))
 		return func(dst []byte, r *rand.Rand) ([]byte, string) {
-			id := c.pageIDs[pick(r)]
-			return request(dst, "GET", "/v6/pages/"+id+"?"+strings.TrimPrefix(options, "&"), headers, ""), id
+			p := pick(r)
+			id := c.pageIDs[p.number]
+			return request(dst, "GET", "/v6/pages/"+id+"?"+strings.TrimPrefix(options(p.site), "&"), headers, ""), id
 		}
 	case getByPathname:
-		pick := eachOnce(len(c.pages))
 		return func(dst []byte, r *rand.Rand) ([]byte, string) {
-			p := &c.pages[pick(r)]
+			p := pick(r)
 			pathname := p.pathname
 			if op.localized {
-				pathname = p.pathnameIn(locale)
+				pathname = p.pathnameIn(c.localeOf(p.site))
 			}
-			return request(dst, "GET", "/v6/pages"+pathname+"?siteId="+c.siteIDs[p.site]+options, headers, ""), c.pageIDs[p.number]
+			return request(dst, "GET", "/v6/pages"+pathname+"?siteId="+c.siteIDs[p.site]+options(p.site), headers, ""), c.pageIDs[p.number]
 		}
 	case list:
-		walks := c.walks()
+		if op.sort != "" {
+			return g.buildList(op, options)
+		}
+		var walks []string
+		if !g.uncached {
+			walks = c.walks()
+		}
 		return func(dst []byte, r *rand.Rand) ([]byte, string) {
 			if len(walks) > 0 {
-				target := walks[0] + options
+				target := walks[0] + options(0)
 				walks = walks[1:]
 				return request(dst, "GET", target, headers, ""), `{"object":"list"`
 			}
-			p := &c.pages[r.IntN(len(c.pages))]
+			p := pick(r)
 			target := "/v6/pages?limit=20&siteId=" + c.siteIDs[p.site] + "&startingAfter=" + c.pageIDs[p.number] +
-				"&sortBy=" + sorts[r.IntN(len(sorts))] + options
+				"&sortBy=" + sorts[r.IntN(len(sorts))] + options(p.site)
 			if r.IntN(2) == 0 {
 				target += "&sortDirection=desc"
 			}
@@ -250,7 +279,7 @@ func (g *galley) builder(op operation) builder {
 		}
 	case create:
 		return func(dst []byte, r *rand.Rand) ([]byte, string) {
-			p := &c.pages[r.IntN(len(c.pages))]
+			p := pick(r)
 			body := fmt.Sprintf(`{"siteId":%q,%s}`, c.siteIDs[p.site], g.newPage(p))
 			return request(dst, "POST", "/v6/pages", headers, body), ""
 		}
@@ -262,17 +291,25 @@ func (g *galley) builder(op operation) builder {
 		}
 	default:
 		return func(dst []byte, r *rand.Rand) ([]byte, string) {
-			var body strings.Builder
-			fmt.Fprintf(&body, `{"siteId":%q,"operations":[`, c.siteIDs[r.IntN(len(c.siteIDs))])
-			for i := range batchSize {
-				if i > 0 {
-					body.WriteByte(',')
-				}
-				fmt.Fprintf(&body, `{"op":"create",%s}`, g.newPage(&c.pages[r.IntN(len(c.pages))]))
+			creates := make([]string, batchSize)
+			for i := range creates {
+				creates[i] = fmt.Sprintf(`{"op":"create",%s}`, g.newPage(pick(r)))
 			}
-			body.WriteString("]}")
-			return request(dst, "POST", "/v6/pages/batch", headers, body.String()), ""
+			body := fmt.Sprintf(`{"siteId":%q,"operations":[%s]}`, c.siteIDs[r.IntN(len(c.siteIDs))], strings.Join(creates, ","))
+			return request(dst, "POST", "/v6/pages/batch", headers, body), ""
 		}
+	}
+}
+
+// buildList asks for lists of one order, from their beginning or from far down.
+func (g *galley) buildList(op operation, options func(site int) string) builder {
+	return func(dst []byte, r *rand.Rand) ([]byte, string) {
+		site := r.IntN(g.loaded.sites)
+		target := "/v6/pages?limit=20&sortBy=" + op.sort + "&siteId=" + g.loaded.siteIDs[site] + options(site)
+		if op.deep {
+			target += "&startingAfter=" + g.deep[op.sort][site]
+		}
+		return request(dst, "GET", target, g.headers(), ""), `"hasMore":true`
 	}
 }
 
@@ -289,28 +326,27 @@ func (c *contents) walks() (targets []string) {
 	return targets
 }
 
-// eachOnce picks one of n: each in turn, as somebody has asked for every page
-// of a site in service, and any from then on.
-func eachOnce(n int) func(*rand.Rand) int {
+// eachOnce picks pages: each once, so that all are in the cache, and any from
+// then on.
+func (c *contents) eachOnce() func(*rand.Rand) page {
 	next := 0
-	return func(r *rand.Rand) int {
-		if next == n {
-			return r.IntN(n)
+	return func(r *rand.Rand) page {
+		if next == c.size() {
+			return c.at(r.IntN(next))
 		}
 		next++
-		return next - 1
+		return c.at(next - 1)
 	}
 }
 
 // newPage is the fields of a new page that is like another.
-func (g *galley) newPage(like *page) string {
+func (g *galley) newPage(like page) string {
 	return fmt.Sprintf(`"pathname":"/new/%d","title":%q,"description":%q`, g.next.Add(1), like.title, like.description)
 }
 
 // sample is one answer to an operation, for those that imitate it.
-func (g *galley) sample(ctx context.Context, op operation) ([]byte, error) {
-	line, _ := g.builder(op)(nil, rand.New(rand.NewPCG(1, 1)))
-	var answer json.RawMessage
-	err := g.call(ctx, "GET", strings.Fields(string(line))[1], nil, &answer)
+func (g *galley) sample(ctx context.Context, op operation) (answer json.RawMessage, err error) {
+	line, _ := g.build(op)(nil, rand.New(rand.NewPCG(1, 1)))
+	err = g.call(ctx, "GET", strings.Fields(string(line))[1], nil, &answer)
 	return answer, err
 }

@@ -10,14 +10,11 @@ import (
 	"net"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"time"
 )
-
-// builder appends a request, as it goes over the wire, and tells what an
-// answer to it must contain.
-type builder func(dst []byte, r *rand.Rand) (request []byte, want string)
 
 // generator loads a server over keep-alive connections: each sends its next
 // request when its last was answered, and after a pause if one is asked for.
@@ -168,8 +165,8 @@ func (g *generator) run(ctx context.Context, length time.Duration) ([]time.Durat
 	return took, nil
 }
 
-// timeout is how long to wait for answers, in milliseconds, before somebody is
-// due.
+// timeout is how long to wait for answers, in milliseconds, before the next
+// request is due.
 func (g *generator) timeout(resting []*connection) int {
 	if len(resting) == 0 {
 		return 1000
@@ -241,4 +238,65 @@ func (g *generator) receive(c *connection, events uint32) (done bool, err error)
 		return false, refusedBy(a.status, fmt.Errorf("expected status %d and %q, got status %d: %.500s", g.status, c.want, a.status, a.body))
 	}
 	return true, nil
+}
+
+// request appends a request with a body, or without one.
+func request(dst []byte, method, target, headers, body string) []byte {
+	for _, part := range []string{method, " ", target, " HTTP/1.1\r\nHost: bench\r\n", headers} {
+		dst = append(dst, part...)
+	}
+	if body != "" {
+		dst = fmt.Appendf(dst, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
+	}
+	dst = append(dst, "\r\n"...)
+	return append(dst, body...)
+}
+
+// answer is a whole answer of a server. Its body is as sent: in chunks, if it
+// came in chunks.
+type answer struct {
+	status int
+	body   []byte
+}
+
+var (
+	headEnd       = []byte("\r\n\r\n")
+	contentLength = []byte("\r\nContent-Length: ")
+	chunked       = []byte("\r\nTransfer-Encoding: chunked\r\n")
+	lastChunk     = []byte("\r\n0\r\n\r\n")
+)
+
+// parseAnswer reads an answer as far as it has come. It knows no more of HTTP
+// than Go's servers make use of.
+func parseAnswer(text []byte) (a answer, whole bool, err error) {
+	end := bytes.Index(text, headEnd)
+	if end < 0 {
+		return a, false, nil
+	}
+	head, rest := text[:end+2], text[end+len(headEnd):]
+	if len(head) < len("HTTP/1.1 200") {
+		return a, false, fmt.Errorf("no HTTP: %q", head)
+	}
+	if a.status, err = strconv.Atoi(string(head[9:12])); err != nil {
+		return a, false, fmt.Errorf("no HTTP: %q", head)
+	}
+	if bytes.Contains(head, chunked) {
+		a.body = rest
+		// What a chunk holds is JSON, which has no bare line ends.
+		return a, bytes.HasSuffix(rest, lastChunk), nil
+	}
+	_, value, ok := bytes.Cut(head, contentLength)
+	if !ok {
+		if a.status == 204 {
+			return a, true, nil
+		}
+		return a, false, fmt.Errorf("an answer without a length: %q", head)
+	}
+	digits, _, _ := bytes.Cut(value, headEnd[:2])
+	length, err := strconv.Atoi(string(digits))
+	if err != nil {
+		return a, false, fmt.Errorf("an answer without a length: %q", head)
+	}
+	a.body = rest
+	return a, len(rest) >= length, nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,8 +24,8 @@ type curve struct {
 	Levels []level `json:"levels"`
 }
 
-// level is the figures at one size, by operation. Those of the size that others
-// are compared with were measured by turns with them: a machine's speed changes
+// level is the figures at one size, by operation. The size that others are
+// compared with is measured again beside each of them: a machine's speed changes
 // from one minute to the next.
 type level struct {
 	Size    int               `json:"size"`
@@ -53,21 +52,29 @@ var (
 	furtherLocales = strings.Fields("fr de es it pt nl sv da nb fi pl cs sk sl hr sr bs mk sq ro bg el tr ru uk be et lv lt hu is ga mt eu ca gl cy ja ko zh vi th id ms hi bn ta he ar")
 )
 
-// measureGrowth measures every engine, with up to so many pages.
-func (b *bench) measureGrowth(ctx context.Context, maxPages int) (*growth, error) {
-	found := &growth{Turns: b.rounds}
+// growthOperations are run in this order: writes come last.
+var growthOperations = func() []operation {
+	all := []operation{{name: "get by id", action: getByID}, {name: "get by pathname", action: getByPathname}}
+	for _, sort := range sorts {
+		all = append(all, operation{name: "list by " + sort, action: list, sort: sort},
+			operation{name: "list by " + sort + ", deep", action: list, sort: sort, deep: true})
+	}
+	return append(all, operation{name: "create", action: create}, operation{name: "update", action: update})
+}()
+
+// measureGrowth measures every engine.
+func (b *bench) measureGrowth(ctx context.Context, o origin) *growth {
+	found := &growth{Origin: o, Turns: b.rounds}
 	for _, e := range b.engines() {
 		for _, c := range []*climb{
 			{bench: b, engine: e, curve: curve{Who: e.label(), Of: ofPages, Base: basePages}},
 			{bench: b, engine: e, curve: curve{Who: e.label(), Of: ofLocales, Base: baseLocales}},
 		} {
-			if err := c.levels(ctx, maxPages); err != nil {
-				return nil, fmt.Errorf("%s: %w", e.label(), err)
-			}
+			c.levels(ctx)
 			found.Curves = append(found.Curves, c.curve)
 		}
 	}
-	return found, nil
+	return found
 }
 
 // climb measures a curve, level by level.
@@ -78,132 +85,92 @@ type climb struct {
 	base   *installation // of the size that others are compared with
 }
 
-// installation is a store, and what is in it. Nobody runs on it: levels are
-// measured on copies, so that none finds what was written for the one before.
+// installation is a store, and what is in it. No server runs on it: levels are
+// measured on copies, so that none has what was written for the one before.
 type installation struct {
 	store  string
 	key    string
 	loaded contents
 }
 
-// levels measures all of them.
-func (c *climb) levels(ctx context.Context, maxPages int) (err error) {
+// levels measures all of them. Pages are added to one installation, by sites;
+// each number of locales has its own.
+func (c *climb) levels(ctx context.Context) {
 	defer func() {
 		if c.base != nil {
-			err = errors.Join(err, c.engine.drop(ctx, c.base.store))
+			c.engine.drop(ctx, c.base.store)
 		}
 	}()
 	if c.curve.Of == ofPages {
-		return c.growPages(ctx, maxPages)
+		c.installed(ctx, []string{locale}, func(g *galley) {
+			for _, size := range pageSizes {
+				if size <= c.maxPages {
+					c.growTo(ctx, g, size)
+					c.level(ctx, g, size)
+				}
+			}
+		})
+		return
 	}
 	for _, size := range localeSizes {
-		if err := c.growLocales(ctx, size); err != nil {
-			return err
-		}
+		c.installed(ctx, furtherLocales[:size-1], func(g *galley) {
+			c.growTo(ctx, g, localesSites*growthPages)
+			c.level(ctx, g, size)
+		})
 	}
-	return nil
 }
 
-// growPages adds sites to one installation.
-func (c *climb) growPages(ctx context.Context, maxPages int) (err error) {
-	g, err := c.newGrowing(ctx, c.engine, ofPages, []string{locale})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, g.stop(), c.engine.drop(ctx, ofPages)) }()
-	for _, size := range pageSizes {
-		if size > maxPages {
-			break
-		}
-		if err := c.growTo(ctx, g, size); err != nil {
-			return err
-		}
-		if err := c.level(ctx, g, size); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// growLocales makes an installation whose sites speak so many languages.
-func (c *climb) growLocales(ctx context.Context, size int) (err error) {
-	g, err := c.newGrowing(ctx, c.engine, ofLocales, furtherLocales[:size-1])
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, g.stop(), c.engine.drop(ctx, ofLocales)) }()
-	if err := c.growTo(ctx, g, localesSites*growthPages); err != nil {
-		return err
-	}
-	return c.level(ctx, g, size)
-}
-
-// newGrowing makes an empty installation. It has no cache: that would tell how
-// much fits into it, not how the costs behind it grow.
-func (b *bench) newGrowing(ctx context.Context, e engine, store string, locales []string) (*galley, error) {
-	if err := e.create(ctx, store); err != nil {
-		return nil, err
-	}
-	g := b.galleyOn(e, store)
+// installed makes an empty installation, until its use ends. It has no cache: the
+// costs behind the cache are measured, not what fits into it.
+func (c *climb) installed(ctx context.Context, locales []string, use func(*galley)) {
+	g := c.galleyOn(ctx, c.engine, c.curve.Of)
+	g.uncached = true
 	g.loaded = &contents{dataset: dataset{pages: growthPages, locales: locales}}
-	return g, b.withoutCache(ctx, g)
+	defer c.engine.drop(ctx, c.curve.Of)
+	defer g.stop()
+	use(g)
 }
 
-// growTo starts an installation, loads it up to a number of pages, and stops
-// it.
-func (b *bench) growTo(ctx context.Context, g *galley, size int) error {
-	if err := g.start(ctx); err != nil {
-		return err
-	}
+// growTo starts an installation, loads it up to a number of pages, and stops it.
+func (c *climb) growTo(ctx context.Context, g *galley, size int) {
+	g.start(ctx)
 	what := fmt.Sprintf("%s, sites of %d locales", g.label, len(g.loaded.locales)+1)
-	if err := g.grow(ctx, size/growthPages, b.progress(what, g.loaded.size(), size)); err != nil {
-		return err
-	}
-	return g.stop()
+	check(g.grow(ctx, size/growthPages, c.progress(what, g.loaded.size(), size)))
+	g.stop()
 }
 
 // level measures all operations at a size that was reached.
-func (c *climb) level(ctx context.Context, g *galley, size int) error {
+func (c *climb) level(ctx context.Context, g *galley, size int) {
 	reached := installation{c.curve.Of, g.key, *g.loaded}
-	l, err := c.measureLevel(ctx, reached, size)
-	if err != nil {
-		return err
+	c.curve.Levels = append(c.curve.Levels, c.measureLevel(ctx, reached, size))
+	if size == c.curve.Base {
+		c.base = &installation{reached.store + "_base", reached.key, reached.loaded}
+		c.engine.copy(ctx, reached.store, c.base.store)
 	}
-	c.curve.Levels = append(c.curve.Levels, l)
-	if size != c.curve.Base {
-		return nil
-	}
-	base := reached
-	base.store += "_base"
-	if err := c.engine.copy(ctx, reached.store, base.store); err != nil {
-		return err
-	}
-	c.base = &base
-	return nil
 }
 
-func (c *climb) measureLevel(ctx context.Context, reached installation, size int) (l level, err error) {
-	l = level{Size: size, Figures: map[string]figure{}}
-	t, leave, err := c.visit(ctx, reached)
-	if err != nil {
-		return l, err
-	}
-	defer func() { err = errors.Join(err, leave()) }()
-	var base *traffic
+func (c *climb) measureLevel(ctx context.Context, reached installation, size int) level {
+	l := level{Size: size, Figures: map[string]figure{}}
+	g, remove := c.copied(ctx, reached)
+	defer remove()
+	var base *galley
 	if c.base != nil {
 		l.Base = map[string]figure{}
-		var leaveBase func() error
-		if base, leaveBase, err = c.visit(ctx, *c.base); err != nil {
-			return l, err
-		}
-		defer func() { err = errors.Join(err, leaveBase()) }()
+		var removeBase func()
+		base, removeBase = c.copied(ctx, *c.base)
+		defer removeBase()
 	}
 	for _, op := range growthOperations {
+		op.localized = c.curve.Of == ofLocales
 		c.status("%s, %s: %s", c.curve.Who, sized(size, c.curve.Of), op.name)
-		kept, err := c.takeTurns(ctx, t, base, op)
-		if err != nil {
-			return l, err
+		turns := make([]turn, c.rounds)
+		for i := range turns {
+			if base != nil {
+				turns[i].base = must(c.measure(ctx, base, op))
+			}
+			turns[i].figure = must(c.measure(ctx, g, op))
 		}
+		kept := middleOf(turns)
 		l.Figures[op.name] = kept.figure
 		if base != nil {
 			l.Base[op.name] = kept.base
@@ -211,7 +178,43 @@ func (c *climb) measureLevel(ctx context.Context, reached installation, size int
 		c.line("%s, %s: %s: CPU %s, p50 %s", c.curve.Who, sized(size, c.curve.Of), op.name,
 			durationText(kept.figure.cost()), durationText(kept.figure.P50))
 	}
-	return l, nil
+	return l
+}
+
+// copied runs Galley on a copy of an installation, until it is removed.
+func (c *climb) copied(ctx context.Context, i installation) (g *galley, remove func()) {
+	store := i.store + "_copy"
+	c.status("%s: copy %s", c.curve.Who, i.store)
+	c.engine.copy(ctx, i.store, store)
+	g = &galley{
+		service: service{label: c.engine.label()}, binary: c.galley, engine: c.engine, store: store, uncached: true,
+		key: i.key, loaded: &i.loaded, deep: map[string][]string{},
+	}
+	g.start(ctx)
+	for _, sort := range sorts {
+		for site := range g.loaded.sites {
+			g.deep[sort] = append(g.deep[sort], g.hundredthFromEnd(ctx, site, sort, c.curve.Of == ofLocales))
+		}
+	}
+	return g, func() {
+		g.stop()
+		c.engine.drop(ctx, store)
+	}
+}
+
+// hundredthFromEnd is a page so far down a list that a scan would be noticed,
+// with enough behind it for a full answer.
+func (g *galley) hundredthFromEnd(ctx context.Context, site int, sort string, localized bool) string {
+	var found struct{ Data []struct{ ID string } }
+	target := fmt.Sprintf("/v6/pages?siteId=%s&sortBy=%s&sortDirection=desc&limit=100", g.loaded.siteIDs[site], sort)
+	if localized {
+		target += "&locale=" + g.loaded.localeOf(site)
+	}
+	check(g.call(ctx, "GET", target, nil, &found))
+	if len(found.Data) != 100 {
+		check(fmt.Errorf("expected 100 pages, got %d: GET %s", len(found.Data), target))
+	}
+	return found.Data[99].ID
 }
 
 // turn is a measurement at one size, and one right before it at the size that
@@ -221,52 +224,14 @@ type turn struct{ figure, base figure }
 // growth is how many times the cost at the base the cost is.
 func (t turn) growth() float64 { return float64(t.figure.cost()) / float64(max(1, t.base.cost())) }
 
-// takeTurns measures both sizes by turns, and keeps the turn that is in the
-// middle.
-func (c *climb) takeTurns(ctx context.Context, t, base *traffic, op growthOperation) (kept turn, err error) {
-	turns := make([]turn, c.rounds)
-	for i := range turns {
-		if base != nil {
-			if turns[i].base, err = c.measure(ctx, base.subject(op)); err != nil {
-				return kept, err
-			}
-		}
-		if turns[i].figure, err = c.measure(ctx, t.subject(op)); err != nil {
-			return kept, err
-		}
-	}
-	return middleOf(turns), nil
-}
-
+// middleOf is the turn whose growth is the median.
 func middleOf(turns []turn) turn {
 	slices.SortFunc(turns, func(a, b turn) int { return cmp.Compare(a.growth(), b.growth()) })
 	return turns[len(turns)/2]
 }
 
-// visit runs Galley on a copy of an installation, until it is left.
-func (c *climb) visit(ctx context.Context, i installation) (t *traffic, leave func() error, err error) {
-	store := i.store + "_copy"
-	c.status("%s: copy %s", c.curve.Who, i.store)
-	if err := c.engine.copy(ctx, i.store, store); err != nil {
-		return nil, nil, err
-	}
-	g := c.galleyOn(c.engine, store)
-	g.key, g.loaded = i.key, &i.loaded
-	leave = func() error { return errors.Join(g.stop(), c.engine.drop(ctx, store)) }
-	if err := errors.Join(c.withoutCache(ctx, g), g.start(ctx)); err != nil {
-		return nil, nil, errors.Join(err, leave())
-	}
-	t, err = newTraffic(ctx, g, c.curve.Of == ofLocales)
-	if err != nil {
-		return nil, nil, errors.Join(err, leave())
-	}
-	return t, leave, nil
-}
-
-// cost is the CPU time of a request, whoever spends it.
+// cost is the CPU time of a request, of the service and of the database.
 func (f figure) cost() time.Duration { return f.CPU + f.Database }
-
-func (f figure) half() time.Duration { return f.P50 }
 
 // growthMetric is one that may not grow much.
 type growthMetric struct {
@@ -274,7 +239,7 @@ type growthMetric struct {
 	Of     func(figure) time.Duration
 }
 
-var growthMetrics = []growthMetric{{cpu, figure.cost}, {p50, figure.half}}
+var growthMetrics = []growthMetric{{cpu, figure.cost}, {p50, func(f figure) time.Duration { return f.P50 }}}
 
 // ratio compares a figure at some size with the one at the base: with the one
 // that was measured by turns with it, if there is one.

@@ -9,11 +9,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -31,21 +31,22 @@ type bench struct {
 	pocketbase   string
 	folder       string    // for everything that the run keeps meanwhile
 	report       string    // the folder of the report; "": none is written
-	postgres     *postgres // none in a quick run
+	postgres     *postgres // nil in a quick run
 	contestants  []contestant
 	terminal     bool
 }
 
 func main() {
+	defer exitOnFailure()
 	if len(os.Args) == 4 && os.Args[1] == "serve-bare" {
-		exit(serveBare(os.Args[2], os.Args[3]))
+		serveBare(os.Args[2], os.Args[3])
 	}
 	b := &bench{lengths: lengths{time.Second, 4 * time.Second}}
 	flag.BoolVar(&b.quick, "quick", false, "measure a few operations on SQLite alone, once, and keep nothing")
 	flag.BoolVar(&b.growth, "growth", false, "measure how costs grow with pages and locales, and nothing else")
 	flag.BoolVar(&b.bigOnly, "big", false, "measure big work and nothing else")
 	flag.IntVar(&b.maxPages, "growth-max", maxGrownPages, fmt.Sprintf("the most pages to grow to, at least %d", basePages))
-	flag.BoolVar(&b.profiles, "profile", false, "also tell where Galley's time goes")
+	flag.BoolVar(&b.profiles, "profile", false, "also print where Galley's time goes")
 	flag.BoolVar(&b.force, "force", false, "measure on a busy machine too, and keep nothing")
 	flag.IntVar(&b.rounds, "rounds", 3, "how often everything is measured; the median counts")
 	flag.StringVar(&b.galley, "galley", "bin/galley", "the program to measure")
@@ -56,49 +57,61 @@ func main() {
 	if b.quick {
 		b.rounds = 1
 	}
-	if b.quick || b.growth { // which takes three turns of each
+	if b.quick || b.growth { // growth measures everything three times
 		b.lengths = lengths{500 * time.Millisecond, 1500 * time.Millisecond}
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	exit(b.runIn(ctx, *parent))
+	b.runIn(ctx, *parent)
 }
 
-func exit(err error) {
+// failure is what check panics with.
+type failure struct{ error }
+
+// check ends the program with an error, after what was deferred. Only the main
+// goroutine may call it.
+func check(err error) {
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
+		panic(failure{err})
 	}
-	os.Exit(0)
 }
 
-// runIn runs everything in a new folder, of which nothing is left afterwards.
-func (b *bench) runIn(ctx context.Context, parent string) (err error) {
+// must returns a value, or ends the program like check.
+func must[T any](value T, err error) T {
+	check(err)
+	return value
+}
+
+func exitOnFailure() {
+	switch cause := recover().(type) {
+	case nil:
+	case failure:
+		fmt.Fprintln(os.Stderr, "bench:", cause.error)
+		os.Exit(1)
+	default:
+		panic(cause)
+	}
+}
+
+// runIn runs everything in a new folder, which is removed afterwards.
+func (b *bench) runIn(ctx context.Context, parent string) {
 	if b.maxPages < basePages {
-		return fmt.Errorf("--growth-max must be at least %d, which everything is compared with", basePages)
+		check(fmt.Errorf("--growth-max must be at least %d, which everything is compared with", basePages))
 	}
-	if b.report, err = reportFolder(b.report, b.force || b.quick); err != nil {
-		return err
-	}
+	b.report = must(reportFolder(b.report, b.force || b.quick))
 	if info, err := os.Stdout.Stat(); err == nil {
 		b.terminal = info.Mode()&os.ModeCharDevice != 0
 	}
-	if b.folder, err = os.MkdirTemp(parent, "galley-bench"); err != nil {
-		return err
+	b.folder = must(os.MkdirTemp(parent, "galley-bench"))
+	defer func() { check(os.RemoveAll(b.folder)) }()
+	check(os.Chmod(b.folder, 0o711)) // PostgreSQL runs as another user
+	if !b.force {
+		check(refuseMemory(b.folder))
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(b.folder)) }()
-	// PostgreSQL runs as another user and must get through.
-	if err := os.Chmod(b.folder, 0o711); err != nil {
-		return err
-	}
-	if err := refuseMemory(b.folder); err != nil && !b.force {
-		return err
-	}
-	return b.run(ctx)
+	b.run(ctx)
 }
 
-// refuseMemory fails for a folder that is no disk: a write to it proves
-// nothing.
+// refuseMemory fails for a folder in memory, where a durable write costs nothing.
 func refuseMemory(folder string) error {
 	const tmpfs = 0x01021994
 	var fs syscall.Statfs_t
@@ -111,45 +124,26 @@ func refuseMemory(folder string) error {
 	return nil
 }
 
-// run measures what was asked for, and tells.
-func (b *bench) run(ctx context.Context) (err error) {
+// run measures what was asked for, and reports it.
+func (b *bench) run(ctx context.Context) {
 	if !b.quick {
-		if b.postgres, err = startPostgres(ctx, b.folder+"/postgres"); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, b.postgres.stop()) }()
+		b.postgres = startPostgres(ctx, b.folder+"/postgres")
+		defer b.postgres.server.stop(syscall.SIGINT)
 	}
-	o, err := b.newOrigin(ctx)
-	if err != nil {
-		return err
-	}
+	o := b.newOrigin(ctx)
 	if b.growth {
-		grown, err := b.measureGrowth(ctx, b.maxPages)
-		if err != nil {
-			return err
-		}
-		grown.Origin = o
-		return b.keep(&report{Growth: grown})
+		check(b.keep(&report{Growth: b.measureGrowth(ctx, o)}))
+		return
 	}
 	if !b.bigOnly {
-		compared, err := b.compare(ctx, o)
-		if err != nil {
-			return err
-		}
-		// Whatever becomes of the rest, this was half an hour.
-		if err := b.keep(&report{Comparison: compared}); err != nil {
-			return err
-		}
+		// This is kept at once: it took half an hour.
+		check(b.keep(&report{Comparison: b.compare(ctx, o)}))
 	}
-	done, err := b.measureBig(ctx, o)
-	if err != nil {
-		return err
-	}
-	return b.keep(&report{Big: done})
+	check(b.keep(&report{Big: b.measureBig(ctx, o)}))
 }
 
-// keep tells what was found, and writes the report with what earlier runs have
-// found.
+// keep prints what was found, and writes the report, which keeps what earlier
+// runs have found.
 func (b *bench) keep(found *report) error {
 	for _, s := range summarize(found.verdicts()) {
 		b.line("%s", s)
@@ -175,4 +169,39 @@ func (b *bench) keep(found *report) error {
 	}
 	b.line("wrote %s/%s.md", b.report, reportName)
 	return nil
+}
+
+// progressEvery is how often progress is printed if there is no terminal.
+const progressEvery = 15 * time.Second
+
+// progress returns a function that shows how far a load has come. It is called
+// with every part that is done, by any goroutine.
+func (b *bench) progress(what string, done, total int) func(pages int) {
+	var mu sync.Mutex
+	start, from, shown := time.Now(), done, time.Now()
+	return func(pages int) {
+		mu.Lock()
+		defer mu.Unlock()
+		done += pages
+		text := progressText(done, total, float64(done-from)/time.Since(start).Seconds())
+		if b.terminal {
+			b.status("%s: %s", what, text)
+		} else if time.Since(shown) >= progressEvery {
+			shown = time.Now()
+			b.line("%s: %s", what, text)
+		}
+	}
+}
+
+// status shows what is being done, on a terminal.
+func (b *bench) status(format string, args ...any) {
+	if b.terminal {
+		fmt.Printf("\r\033[K"+format, args...)
+	}
+}
+
+// line prints a result.
+func (b *bench) line(format string, args ...any) {
+	b.status("")
+	fmt.Printf(format+"\n", args...)
 }

@@ -34,7 +34,7 @@ func (r *report) Rough() bool {
 		r.Growth != nil && r.Growth.Origin.Rough
 }
 
-// Targets is a table of what became of them.
+// Targets is a table of targets and results.
 func (r *report) Targets() *table {
 	t := &table{words: 6, header: []string{"What", "Who", "Compared with", "Target", "Got", "Met"}}
 	for _, s := range summarize(r.verdicts()) {
@@ -49,15 +49,15 @@ func (r *report) Targets() *table {
 	return t
 }
 
-// everybody lists the contestants as readers expect them.
-var everybody = []string{onSQLite, onPostgres, uncached, peer, bareLimit, rawReadLimit, rawWriteLimit}
+// allContestants is the order of the contestants in tables.
+var allContestants = []string{onSQLite, sqliteUncached, onPostgres, postgresUncached, peer, bareLimit}
 
-// OperationTable has the medians of everybody in everything.
+// OperationTable has the medians of all contestants and operations.
 func (c *comparison) OperationTable() *table {
 	t := &table{words: 2, header: []string{"Operation", "Who", "Rate", "CPU, service", "CPU, database", "p50", "p99"}}
 	for _, op := range operations {
 		name := op.name
-		for _, who := range everybody {
+		for _, who := range allContestants {
 			rates := c.Rounds.values(op.name, who, figure.rate)
 			if len(rates) == 0 {
 				continue
@@ -79,10 +79,10 @@ func medianDuration[F any](r results[F], operation, who string, of func(F) time.
 	return durationText(time.Duration(median(r.values(operation, who, func(f F) float64 { return float64(of(f)) }))))
 }
 
-// MemoryTable has what everybody has in RAM.
+// MemoryTable has the memory of all contestants.
 func (c *comparison) MemoryTable() *table {
 	t := &table{words: 1, header: []string{"Who", "After start", "After all operations"}}
-	for _, who := range everybody {
+	for _, who := range allContestants {
 		if m, ok := c.Memory[who]; ok {
 			t.add(who, bytesText(m.Idle), bytesText(m.Loaded))
 		}
@@ -94,7 +94,7 @@ func (c *comparison) MemoryTable() *table {
 func (b *big) Table() *table {
 	t := &table{words: 2, header: []string{"Work", "Who", "Time", "Pages a second", "Rows a second", "Readers' p50, before", "during", "p99, before", "during"}}
 	for _, work := range bigWork {
-		for _, who := range everybody {
+		for _, who := range allContestants {
 			rates := b.Rounds.values(work, who, bigFigure.rate)
 			if len(rates) == 0 {
 				continue

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
+	"runtime"
 	"slices"
 	"time"
 )
@@ -33,51 +35,41 @@ func latencyOf(took []time.Duration) latency {
 // lengths say how long things are measured.
 type lengths struct{ warm, measured time.Duration }
 
-// subject is what is measured: processes under an operation.
-type subject struct {
-	name              string
-	service, database []int
-	items             int // that one request is about
-	different         int // requests until it has been asked for everything that it keeps; or 0
-	driver            func() (driver, error)
-}
-
-func subjectOf(c contestant, op operation) subject {
-	s := subject{
-		name: c.name() + ", " + op.name, service: c.service(), database: c.database(), items: op.items(),
-		driver: func() (driver, error) { return c.driver(op) },
-	}
-	if g, ok := c.(*galley); ok {
-		switch {
-		case op.isGet():
-			s.different = len(g.loaded.pages)
-		case op.action == list:
-			// Every page once, and then every order of its site; with several nodes
-			// it takes a while until what was read is kept.
-			s.different = 12 * len(g.loaded.pages) / listSize
-		}
-	}
-	return s
-}
-
-// measure loads a subject and tells what that took.
-func (b *bench) measure(ctx context.Context, s subject) (f figure, err error) {
-	err = b.undisturbed(ctx, s.name, slices.Concat(s.service, s.database), func() (span, error) {
-		var during span
-		f, during, err = b.try(ctx, s)
+// measure loads a contestant with an operation and returns what that took.
+func (b *bench) measure(ctx context.Context, c contestant, op operation) (f figure, err error) {
+	service, database := c.processes()
+	err = b.undisturbed(ctx, c.name()+", "+op.name, slices.Concat(service, database), func() (during span, err error) {
+		f, during, err = b.try(ctx, c, op)
 		return during, err
 	})
 	return f, err
 }
 
-func (b *bench) try(ctx context.Context, s subject) (f figure, during span, err error) {
-	d, err := s.driver()
+// warmUp is how many requests it takes until a contestant has been asked for
+// everything that it caches.
+func warmUp(c contestant, op operation) int {
+	g, ok := c.(*galley)
+	switch {
+	case !ok || g.uncached:
+		return 1
+	case op.isGet():
+		return g.loaded.size()
+	case op.action == list: // every page once, and then every order of its site
+		return 12 * g.loaded.size() / listSize
+	}
+	return 1
+}
+
+func (b *bench) try(ctx context.Context, c contestant, op operation) (f figure, during span, err error) {
+	build, status := c.builder(op)
+	clients, items := op.load()
+	d, err := newGenerator(c.target(), clients, status, build)
 	if err != nil {
 		return f, during, err
 	}
 	defer d.close()
 	var took []time.Duration
-	for sent := 0; sent == 0 || sent < s.different; sent += len(took) {
+	for sent := 0; sent < warmUp(c, op); sent += max(1, len(took)) {
 		if took, err = d.run(ctx, b.lengths.warm); err != nil {
 			return f, during, err
 		}
@@ -90,13 +82,14 @@ func (b *bench) try(ctx context.Context, s subject) (f figure, during span, err 
 		return f, during, err
 	}
 	if len(took) == 0 {
-		return f, during, errors.New("nothing was answered")
+		return f, during, errors.New("no request was answered")
 	}
-	items := len(took) * s.items
+	service, database := c.processes()
+	items *= len(took)
 	return figure{
 		Rate:     float64(items) / during.length().Seconds(),
-		CPU:      during.spent(s.service) / time.Duration(items),
-		Database: during.spent(s.database) / time.Duration(items),
+		CPU:      during.spent(service) / time.Duration(items),
+		Database: during.spent(database) / time.Duration(items),
 		Requests: len(took),
 		latency:  latencyOf(took),
 	}, during, nil
@@ -126,6 +119,130 @@ func (b *bench) undisturbed(ctx context.Context, what string, processes []int, m
 	}
 }
 
-// isSelf tells whether processes are this one: whoever works in it has the
-// other contestants below it.
-func isSelf(pids []int) bool { return slices.Contains(pids, os.Getpid()) }
+// A figure is measured again if the machine did something else meanwhile.
+const (
+	maxForeign  = 0.15 // share of all cores
+	maxStolen   = 0.25 // likewise
+	quietWindow = time.Second
+	quietWithin = 15 * time.Minute // a run of half an hour is worth that
+)
+
+// errRefused says that a server has refused a request, which none does at this
+// load unless its machine is stalled.
+var errRefused = errors.New("the server was too busy")
+
+// refusedBy marks what a status says about an error.
+func refusedBy(status int, err error) error {
+	if status == http.StatusServiceUnavailable {
+		return errors.Join(errRefused, err)
+	}
+	return err
+}
+
+// reading is the CPU time that all processes had used at some time, and that
+// which a hypervisor had given to other machines.
+type reading struct {
+	at           time.Time
+	busy, stolen time.Duration
+	table        map[int]process
+}
+
+func takeReading() (r reading, err1 error) {
+	var err2 error
+	r.at = time.Now()
+	r.busy, r.stolen, err1 = busy()
+	r.table, err2 = processes()
+	return r, errors.Join(err1, err2)
+}
+
+// span is the time between two readings.
+type span struct{ from, to reading }
+
+// spanOf is the time that something takes.
+func spanOf(happens func() error) (s span, err error) {
+	if s.from, err = takeReading(); err != nil {
+		return s, err
+	}
+	if err = happens(); err != nil {
+		return s, err
+	}
+	s.to, err = takeReading()
+	return s, err
+}
+
+func (s span) length() time.Duration { return s.to.at.Sub(s.from.at) }
+
+// spent is the CPU time that processes used, with those below them.
+func (s span) spent(roots []int) time.Duration {
+	return total(within(s.to.table, roots)) - total(within(s.from.table, roots))
+}
+
+// foreign tells which share of all cores others used than this process and
+// those under measurement, and the busiest of those others.
+func (s span) foreign(measured []int) (share float64, busiest process) {
+	own := within(s.to.table, measured)
+	own[os.Getpid()] = s.to.table[os.Getpid()]
+	used := s.to.busy - s.from.busy
+	for pid, p := range s.to.table {
+		spent := p.cpu - s.from.table[pid].cpu
+		if _, ok := own[pid]; ok {
+			used -= spent
+		} else if spent > busiest.cpu {
+			busiest = process{pid: pid, name: p.name, cpu: spent}
+		}
+	}
+	return max(0, s.share(used)), busiest
+}
+
+// stolen is the share of all cores that other machines had. It lowers rates, and
+// hardly what a request costs; all contestants are measured by turns.
+func (s span) stolen() float64 { return s.share(s.to.stolen - s.from.stolen) }
+
+func (s span) share(used time.Duration) float64 {
+	return float64(used) / float64(s.length()*time.Duration(runtime.NumCPU()))
+}
+
+// waitForQuiet waits until nothing else runs on this machine, and no contestant
+// has work left over.
+func waitForQuiet(ctx context.Context) error {
+	deadline := time.Now().Add(quietWithin)
+	for {
+		window, err := spanOf(func() error { return pause(ctx, quietWindow) })
+		if err != nil {
+			return err
+		}
+		share, busiest := window.foreign(nil)
+		if share < maxForeign {
+			return nil
+		} else if time.Now().After(deadline) {
+			return disturbed(share, busiest)
+		}
+	}
+}
+
+// pause waits, unless the context ends.
+func pause(ctx context.Context, length time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(length):
+		return nil
+	}
+}
+
+// disturbance tells what is wrong with figures from a time, if anything is.
+func (s span) disturbance(measured []int) error {
+	if share, busiest := s.foreign(measured); share >= maxForeign {
+		return disturbed(share, busiest)
+	}
+	if share := s.stolen(); share >= maxStolen {
+		return fmt.Errorf("other machines on this one's hardware had %.0f %% of its CPU; "+
+			"try again later, or pass --force to measure anyway and keep nothing", 100*share)
+	}
+	return nil
+}
+
+func disturbed(share float64, by process) error {
+	return fmt.Errorf("this machine does something else: %.0f %% of its CPU went elsewhere, most to %s (process %d); "+
+		"stop it, or pass --force to measure anyway and keep nothing", 100*share, by.name, by.pid)
+}

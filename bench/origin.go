@@ -34,12 +34,11 @@ type machine struct {
 	PocketBase string `json:"pocketbase"`
 }
 
-func (b *bench) newOrigin(ctx context.Context) (origin, error) {
-	o := origin{At: time.Now().UTC().Truncate(time.Second), Command: strings.Join(os.Args, " "), Rough: b.force || b.quick}
-	var err1, err2 error
-	o.Commit, err1 = currentCommit(ctx)
-	o.Machine, err2 = b.newMachine(ctx)
-	return o, errors.Join(err1, err2)
+func (b *bench) newOrigin(ctx context.Context) origin {
+	return origin{
+		At: time.Now().UTC().Truncate(time.Second), Command: strings.Join(os.Args, " "), Rough: b.force || b.quick,
+		Commit: must(currentCommit(ctx)), Machine: b.newMachine(ctx),
+	}
 }
 
 // currentCommit is what was built, as far as git knows. The report itself may
@@ -60,26 +59,18 @@ func currentCommit(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-func (b *bench) newMachine(ctx context.Context) (m machine, err error) {
-	m.Cores = runtime.NumCPU()
-	cpuinfo, err1 := os.ReadFile("/proc/cpuinfo")
-	meminfo, err2 := os.ReadFile("/proc/meminfo")
-	program, err3 := buildinfo.ReadFile(b.galley)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return m, err
-	}
-	m.CPU, m.Go = infoOf(cpuinfo, "model name"), program.GoVersion
-	if m.Memory, err = memoryOf(meminfo); err != nil {
-		return m, err
+func (b *bench) newMachine(ctx context.Context) machine {
+	m := machine{
+		CPU:        infoOf(must(os.ReadFile("/proc/cpuinfo")), "model name"),
+		Cores:      runtime.NumCPU(),
+		Memory:     must(memoryOf(must(os.ReadFile("/proc/meminfo")))),
+		Go:         must(buildinfo.ReadFile(b.galley)).GoVersion,
+		PocketBase: must(versionIn(b.pocketbase, "github.com/pocketbase/pocketbase")),
 	}
 	if b.postgres != nil {
-		if m.Postgres, err = b.postgres.version(ctx); err != nil {
-			return m, err
-		}
-		m.PostgresBy = "TCP"
+		m.Postgres, m.PostgresBy = b.postgres.version(ctx), "TCP"
 	}
-	m.PocketBase, err = versionIn(b.pocketbase, "github.com/pocketbase/pocketbase")
-	return m, err
+	return m
 }
 
 // infoOf is the value of the first line of a file of /proc that has a name.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -12,19 +11,18 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	_ "modernc.org/sqlite" // the driver that writes its database
 )
 
 // pocketbase is the peer; see the folder pocketbase for what it runs.
 type pocketbase struct {
+	service
 	binary, folder string
 
-	address string
-	token   string
-	server  *server
-	next    atomic.Int64
-
+	token string
+	next  atomic.Int64
 	pages []page
 	ids   []pocketIDs
 	sites []string
@@ -34,88 +32,51 @@ type pocketbase struct {
 // so each is a record of its own.
 type pocketIDs struct{ draft, live, french string }
 
-func (p *pocketbase) name() string        { return peer }
 func (p *pocketbase) does(operation) bool { return true }
-func (p *pocketbase) service() []int      { return []int{p.server.pid()} }
-func (p *pocketbase) database() []int     { return nil }
 
-func (p *pocketbase) start(ctx context.Context) error {
-	var err error
-	if p.address, err = freeAddress(ctx); err != nil {
-		return err
-	}
+func (p *pocketbase) start(ctx context.Context) {
 	token := make(chan string, 1)
-	p.server, err = launch(program(p.binary, p.address, p.folder), func(line string) {
+	p.address = must(freeAddress(ctx))
+	p.run(ctx, nil, func(line string) {
 		if rest, ok := strings.CutPrefix(line, "token "); ok {
 			token <- rest
 		}
-	})
-	if err != nil {
-		return err
-	}
-	if err := p.server.waitUntil(ctx, func() bool { return listens(ctx, p.address) }); err != nil {
-		return err
-	}
+	}, p.binary, p.address, p.folder)
 	p.token = <-token
-	return nil
 }
-
-func (p *pocketbase) stop() error { return p.server.stop(syscall.SIGTERM) }
 
 // load writes the records into its database: its own interface would take many
 // minutes.
-func (p *pocketbase) load(ctx context.Context, data dataset) error {
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(p.folder, "data.db")+"?_pragma=busy_timeout(10000)")
-	if err != nil {
-		return err
-	}
-	return errors.Join(p.fill(ctx, db, data), db.Close())
-}
-
-func (p *pocketbase) fill(ctx context.Context, db *sql.DB, data dataset) error {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
+func (p *pocketbase) load(ctx context.Context, data dataset) {
+	db := must(sql.Open("sqlite", "file:"+filepath.Join(p.folder, "data.db")+"?_pragma=busy_timeout(10000)"))
+	defer func() { check(db.Close()) }()
+	tx := must(db.BeginTx(ctx, nil))
 	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
 	for i := range data.sites {
 		id := recordID("site", i)
-		if _, err := tx.ExecContext(ctx, `insert into sites (id, name) values (?, ?)`, id, fmt.Sprintf("Site %d", i)); err != nil {
-			return err
-		}
+		must(tx.ExecContext(ctx, `insert into sites (id, name) values (?, ?)`, id, fmt.Sprintf("Site %d", i)))
 		p.sites = append(p.sites, id)
 	}
-	insert, err := tx.PrepareContext(ctx, `insert into pages
+	insert := must(tx.PrepareContext(ctx, `insert into pages
 		(id, siteId, version, locale, name, pathname, title, description, isOnline, createdAt, updatedAt)
-		values (?, ?, ?, ?, ?, ?, ?, ?, true, ?, ?)`)
-	if err != nil {
-		return err
-	}
+		values (?, ?, ?, ?, ?, ?, ?, ?, true, ?, ?)`))
 	p.pages = data.all()
 	for _, page := range p.pages {
 		ids := pocketIDs{recordID("draft", page.number), recordID("live", page.number), ""}
 		created := pocketTime(page.createdAt)
-		put := func(id, version, locale, pathname, title string) error {
-			_, err := insert.ExecContext(ctx, id, p.sites[page.site], version, locale, title, pathname, title, page.description, created, created)
-			return err
+		put := func(id, version, locale, pathname, title string) {
+			must(insert.ExecContext(ctx, id, p.sites[page.site], version, locale, title, pathname, title, page.description, created, created))
 		}
-		err := errors.Join(
-			put(ids.draft, "draft", pocketLocale, page.pathname, page.title),
-			put(ids.live, "live", pocketLocale, page.pathname, page.title),
-		)
+		put(ids.draft, "draft", pocketLocale, page.pathname, page.title)
+		put(ids.live, "live", pocketLocale, page.pathname, page.title)
 		if page.localTitle != "" {
 			ids.french = recordID(locale, page.number)
-			err = errors.Join(err,
-				put(recordID("draft "+locale, page.number), "draft", locale, page.localPathname, page.localTitle),
-				put(ids.french, "live", locale, page.localPathname, page.localTitle),
-			)
-		}
-		if err != nil {
-			return err
+			put(recordID("draft "+locale, page.number), "draft", locale, page.localPathname, page.localTitle)
+			put(ids.french, "live", locale, page.localPathname, page.localTitle)
 		}
 		p.ids = append(p.ids, ids)
 	}
-	return tx.Commit()
+	check(tx.Commit())
 }
 
 // recordID makes an id of PocketBase's form: 15 small letters and digits in no
@@ -132,18 +93,16 @@ func recordID(kind string, n int) string {
 
 func pocketTime(t time.Time) string { return t.Format("2006-01-02 15:04:05.000Z") }
 
-func (p *pocketbase) driver(op operation) (driver, error) {
-	return newGenerator(p.address, op.connections(), http.StatusOK, p.builder(op))
-}
-
 const (
 	records = "/api/collections/pages/records"
-	// pocketLocale is what records of the default locale have in theirs: a filter
-	// for nothing looks for missing values, too, and finds no use for an index.
+	// pocketLocale is the locale of records of the default locale: a filter for an
+	// empty value also looks for missing ones, and uses no index.
 	pocketLocale = "en"
 )
 
-func (p *pocketbase) builder(op operation) builder {
+func (p *pocketbase) builder(op operation) (builder, int) { return p.build(op), http.StatusOK }
+
+func (p *pocketbase) build(op operation) builder {
 	headers := "Authorization: " + p.token + "\r\n"
 	switch op.action {
 	case getByID:

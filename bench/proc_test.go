@@ -57,7 +57,7 @@ func TestSpanCharges(t *testing.T) {
 	// The kernel counts what the machine does by samples: on a busy one, it takes a while.
 	for end := time.Now().Add(time.Minute); err == nil && time.Now().Before(end) && (share <= alone || busiest.cpu == 0); {
 		time.Sleep(5 * tick)
-		s.to, err = takeMoment()
+		s.to, err = takeReading()
 		alone, _ = s.foreign(pids)
 		share, busiest = s.foreign(nil)
 	}
@@ -78,7 +78,7 @@ func TestStolenTimeIsApart(t *testing.T) {
 		t.Error("half a line is read")
 	}
 	second := func(stolen time.Duration) error {
-		s := span{from: moment{at: time.Unix(1, 0)}, to: moment{at: time.Unix(2, 0), stolen: stolen * time.Duration(runtime.NumCPU())}}
+		s := span{from: reading{at: time.Unix(1, 0)}, to: reading{at: time.Unix(2, 0), stolen: stolen * time.Duration(runtime.NumCPU())}}
 		return s.disturbance(nil)
 	}
 	if err := second(time.Second / 5); err != nil {

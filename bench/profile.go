@@ -2,9 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -83,10 +82,12 @@ func sharesOf(p *profile.Profile) []share {
 	return shares
 }
 
-// tellProfile loads a Galley once more, and prints where its time went: what
-// was measured is not measured with a profiler at work.
-func (b *bench) tellProfile(ctx context.Context, g *galley, op operation, f figure) error {
-	d, err := g.driver(op)
+// printProfile loads a Galley once more, and prints where its time went. What is
+// measured is measured without a profiler.
+func (b *bench) printProfile(ctx context.Context, g *galley, op operation, f figure) error {
+	build, status := g.builder(op)
+	clients, _ := op.load()
+	d, err := newGenerator(g.address, clients, status, build)
 	if err != nil {
 		return err
 	}
@@ -96,11 +97,13 @@ func (b *bench) tellProfile(ctx context.Context, g *galley, op operation, f figu
 		_, err := d.run(ctx, b.lengths.measured+time.Second)
 		failed <- err
 	}()
-	p, err := g.profile(ctx, b.lengths.measured)
-	if err != nil {
+	var text []byte
+	err = g.call(ctx, "GET", fmt.Sprintf("/debug/pprof/profile?seconds=%d", max(1, int(b.lengths.measured.Seconds()))), nil, &text)
+	if err := errors.Join(err, <-failed); err != nil {
 		return err
 	}
-	if err := <-failed; err != nil {
+	p, err := profile.ParseData(text)
+	if err != nil {
 		return err
 	}
 	b.line("%s: %s of the processor for each", op.name, durationText(f.CPU))
@@ -108,24 +111,4 @@ func (b *bench) tellProfile(ctx context.Context, g *galley, op operation, f figu
 		b.line("  %6.1f us  %3.0f %%  %s", s.part*float64(f.CPU)/1e3, 100*s.part, s.layer)
 	}
 	return nil
-}
-
-// profile has the server watch itself for some time.
-func (g *galley) profile(ctx context.Context, length time.Duration) (*profile.Profile, error) {
-	seconds := max(1, int(length.Seconds()))
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", g.address, seconds), nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("X-Api-Key", g.key)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(resp.Body)
-		return nil, fmt.Errorf("profile: %s: %s", resp.Status, text)
-	}
-	return profile.Parse(resp.Body)
 }

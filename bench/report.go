@@ -9,21 +9,12 @@ import (
 	"path/filepath"
 )
 
-// report is everything that was found: by this run, and by earlier ones what
-// this run did not measure.
+// report has the figures of this run, and of earlier ones those that this run
+// did not measure.
 type report struct {
 	Comparison *comparison `json:"comparison,omitempty"`
 	Big        *big        `json:"big,omitempty"`
 	Growth     *growth     `json:"growth,omitempty"`
-}
-
-// comparison is a run with everybody in it.
-type comparison struct {
-	Origin origin            `json:"origin"`
-	Sites  int               `json:"sites"`
-	Pages  int               `json:"pages"` // of each site
-	Rounds results[figure]   `json:"rounds"`
-	Memory map[string]memory `json:"memory"`
 }
 
 func (c *comparison) verdicts() (all []verdict) {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// sample is a small report in which everybody took part in something.
+// sample is a small report with figures of every kind.
 func sample() *report {
 	o := origin{
 		At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Commit: "0123abcd", Command: "bin/bench",
@@ -25,6 +25,9 @@ func sample() *report {
 		add("get by id, draft", onSQLite, 10_000, 30_000)
 		add("get by id, draft", peer, 2_500, 400_000)
 		add("get by id, draft", bareLimit, 20_000, 15_000)
+		add(listLive, sqliteUncached, 1_000, 200_000)
+		add(listLive, peer, 500, 800_000)
+		add("list of 20, localized", sqliteUncached, 900, 240_000)
 		add("create", onSQLite, 3_000, 200_000)
 		add("create", peer, 500, 900_000)
 	}
@@ -41,7 +44,10 @@ func TestMarkdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| get: CPU a request | Galley on SQLite | bare net/http | at most 2 x | 2.00 x | yes |\n",
+		"| get: CPU a request | Galley on SQLite | bare net/http | at most 1.6 x | 2.00 x | **no** |\n",
+		"| list of 20: CPU a request | Galley on SQLite, uncached |  | at most 300 µs | 200 µs | yes |\n",
+		"| list of 20: CPU a request | Galley on SQLite, uncached | PocketBase | at most 0.2 x | 0.250 x | **no** |\n",
+		"| list of 20: CPU a request | Galley on SQLite, uncached | list of 20, live | at most 1.3 x | 1.20 x | yes |\n",
 		"| create: requests a second | Galley on SQLite | PocketBase | at least 5 x | 6.00 x | yes |\n",
 		"| after start: memory when idle | Galley on SQLite |  | at most 40 MB | 25.5 MB | yes |\n",
 		"| publish 10,000 changed pages of 100,000: rows a second | Galley on SQLite |  | at least 20,000/s | 150,000/s | yes |\n",

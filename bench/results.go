@@ -26,12 +26,15 @@ func (r results[F]) values(operation, who string, of func(F) float64) (values []
 	return values
 }
 
-// ratios compare with another contestant. They are of one round each, so that
-// what slowed one round slowed both.
+// ratios compare with another contestant, or with another operation of the same
+// one. Each is of one round, so that what slowed one round slowed both.
 func (r results[F]) ratios(operation, who, against string, of func(F) float64) (values []float64) {
 	for _, round := range r {
 		f, ok := round[operation][who]
 		other, also := round[operation][against]
+		if !also {
+			other, also = round[against][who]
+		}
 		if ok && also {
 			values = append(values, of(f)/of(other))
 		}

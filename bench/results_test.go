@@ -39,7 +39,7 @@ func TestLatencyOf(t *testing.T) {
 	}
 }
 
-// TestRatiosAreOfOneRound has a round in which everybody was slow: ratios of
+// TestRatiosAreOfOneRound has a round in which all were slow: ratios of
 // medians would mix it with another.
 func TestRatiosAreOfOneRound(t *testing.T) {
 	var r results[figure]
@@ -54,6 +54,13 @@ func TestRatiosAreOfOneRound(t *testing.T) {
 	}
 	if got := r.values("get", "a", figure.rate); !slices.Equal(got, []float64{100, 10, 80}) {
 		t.Errorf("got %v", got)
+	}
+	if got := r.ratios("list", "b", "get", figure.rate); got != nil {
+		t.Errorf("got %v", got)
+	}
+	r = r.add(1, "list", "b", figure{Rate: 20})
+	if got := r.ratios("list", "b", "get", figure.rate); !slices.Equal(got, []float64{4}) {
+		t.Errorf("compared with another operation, got %v", got)
 	}
 	if got := r.values("create", "a", figure.rate); got != nil {
 		t.Errorf("got %v", got)

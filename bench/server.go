@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -40,26 +39,21 @@ func program(name string, args ...string) *exec.Cmd {
 	return exec.Command(name, args...) //nolint:noctx // each is stopped by its own signal, see stop
 }
 
-// launch starts a process. Lines of its output go to a function, as long as
-// there is one; what it says on the other stream is shown if it fails.
-func launch(command *exec.Cmd, line func(string)) (*server, error) {
+// launch starts a process. Lines of its output go to a function, if there is
+// one.
+func launch(command *exec.Cmd, line func(string)) *server {
 	if command.SysProcAttr == nil {
 		command.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	command.SysProcAttr.Pdeathsig = syscall.SIGKILL
-	command.SysProcAttr.Setpgid = true // an interrupt is ours to pass on
+	command.SysProcAttr.Setpgid = true // an interrupt at the terminal ends the run, which ends its servers
 	var output io.ReadCloser
 	if line != nil {
-		var err error
-		if output, err = command.StdoutPipe(); err != nil {
-			return nil, err
-		}
+		output = must(command.StdoutPipe())
 	}
 	started := make(chan error)
 	starter() <- func() { started <- command.Start() }
-	if err := <-started; err != nil {
-		return nil, err
-	}
+	check(<-started)
 	s := &server{command, make(chan error, 1)}
 	go func() {
 		if line != nil {
@@ -69,7 +63,7 @@ func launch(command *exec.Cmd, line func(string)) (*server, error) {
 		}
 		s.ended <- command.Wait()
 	}()
-	return s, nil
+	return s
 }
 
 func (s *server) pid() int { return s.command.Process.Pid }
@@ -77,44 +71,43 @@ func (s *server) pid() int { return s.command.Process.Pid }
 // stopTimeout is how long a server may take to end.
 const stopTimeout = 60 * time.Second
 
-// stop asks the process to end, and waits for it. One that has ended, or was
-// never started, is no error: not everybody runs when a run fails.
-func (s *server) stop(signal syscall.Signal) error {
+// stop asks the process to end, and waits for it. It may have ended already, or
+// was never started, when a run fails.
+func (s *server) stop(signal syscall.Signal) {
 	if s == nil {
-		return nil
+		return
 	}
 	if err := s.command.Process.Signal(signal); err != nil {
-		if errors.Is(err, os.ErrProcessDone) {
-			return nil
+		if !errors.Is(err, os.ErrProcessDone) {
+			check(err)
 		}
-		return err
+		return
 	}
 	select {
-	case <-s.ended:
-		return nil // how it ended is of no matter
+	case <-s.ended: // its exit status does not matter
 	case <-time.After(stopTimeout):
-		return errors.Join(fmt.Errorf("%s does not end", s.command.Path), s.command.Process.Kill())
+		check(errors.Join(fmt.Errorf("%s does not end", s.command.Path), s.command.Process.Kill()))
 	}
 }
 
-// waitUntil polls until something holds, or the process has ended.
-func (s *server) waitUntil(ctx context.Context, holds func() bool) error {
+// waitUntil polls until a condition holds.
+func (s *server) waitUntil(ctx context.Context, holds func() bool) {
 	for range 600 {
 		if holds() {
-			return nil
+			return
 		}
 		select {
 		case err := <-s.ended:
-			return errors.Join(fmt.Errorf("%s ended", s.command.Path), err)
+			check(errors.Join(fmt.Errorf("%v ended", s.command.Args), err))
 		case <-ctx.Done():
-			return ctx.Err()
+			check(ctx.Err())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	return fmt.Errorf("%s was started and does not answer", s.command.Path)
+	check(fmt.Errorf("%v was started and does not answer", s.command.Args))
 }
 
-// listens tells whether somebody takes connections at an address.
+// listens tells whether a server accepts connections at an address.
 func listens(ctx context.Context, address string) bool {
 	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -123,22 +116,11 @@ func listens(ctx context.Context, address string) bool {
 	return conn.Close() == nil
 }
 
-// freeAddress is one that nobody listens on.
+// freeAddress is one that no server listens on.
 func freeAddress(ctx context.Context) (string, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
 	return listener.Addr().String(), listener.Close()
-}
-
-// cleanEnv is the environment without settings of Galley.
-func cleanEnv() []string {
-	var env []string
-	for _, entry := range os.Environ() {
-		if !strings.HasPrefix(entry, "GALLEY_") {
-			env = append(env, entry)
-		}
-	}
-	return env
 }

@@ -197,11 +197,30 @@ func (c *client) must(status int, method, target, body string, into any) error {
 	return json.Unmarshal(a.body, into)
 }
 
-// resource is what matters of what the server answers with.
+// resource is what matters of what the server answers with: a site, a page, an
+// app, a publish or an audit entry.
 type resource struct {
-	ID    string `json:"id"`
-	Title string `json:"title"`
-	Key   string `json:"key"`
+	ID, Title, Key, Pathname string
+	RequestID                string              // of an audit entry
+	Resource                 struct{ ID string } // likewise
+}
+
+// list reads a list page by page, until its end or until a function wants no
+// more. The target has a query.
+func (c *client) list(target string, page func([]resource) (more bool)) error {
+	for after := ""; ; {
+		var list struct {
+			Data    []resource
+			HasMore bool
+		}
+		if err := c.must(200, "GET", target+"&limit=100"+after, "", &list); err != nil {
+			return err
+		}
+		if !page(list.Data) || !list.HasMore {
+			return nil
+		}
+		after = "&startingAfter=" + list.Data[len(list.Data)-1].ID
+	}
 }
 
 // newSite makes a site and returns its id.
@@ -216,4 +235,19 @@ func (c *client) newPage(siteID, pathname, title string) (string, error) {
 	var page resource
 	err := c.must(201, "POST", "/v6/pages", fmt.Sprintf(`{"siteId":%q,"pathname":%q,"title":%q}`, siteID, pathname, title), &page)
 	return page.ID, err
+}
+
+// filledSite makes a site with pages, by batches. The fields of a page are those
+// of its creation in JSON.
+func (c *client) filledSite(name string, pages int, fields func(i int) string) string {
+	const batchSize = 1000
+	site := must(c.newSite(name))
+	for first := 0; first < pages; first += batchSize {
+		var operations []string
+		for i := first; i < min(pages, first+batchSize); i++ {
+			operations = append(operations, `{"op":"create",`+fields(i)+`}`)
+		}
+		check(c.must(200, "POST", "/v6/pages/batch", fmt.Sprintf(`{"siteId":%q,"operations":[%s]}`, site, strings.Join(operations, ",")), nil))
+	}
+	return site
 }

@@ -12,26 +12,24 @@ import (
 type fleet struct {
 	writers          []*writer
 	trail            *trail
-	missing, surplus int // audit entries
-	wrong            int // pages that the lists tell otherwise
+	done             atomic.Int64 // writes that were acknowledged in whileWriting
+	active           atomic.Int64 // writers that are in whileWriting
+	missing, surplus int          // audit entries
+	wrong            int          // pages that differ in the lists
 }
 
-func newFleet(t *trial, addr string, writers, sites int) (*fleet, error) {
+func newFleet(t *trial, addr string, writers, sites int) *fleet {
 	f := &fleet{trail: &trail{client: newClient(addr, t.key), seen: map[string]bool{}}}
 	for i := range sites {
-		site, err := f.trail.client.newSite(fmt.Sprintf("Site %d", i))
-		if err != nil {
-			return nil, err
-		}
-		f.trail.sites = append(f.trail.sites, site)
+		f.trail.sites = append(f.trail.sites, must(f.trail.client.newSite(fmt.Sprintf("Site %d", i))))
 	}
 	for i := range writers {
 		w := newWriter(t, i, f.trail.sites[i%sites])
 		w.client.addr = addr
 		f.writers = append(f.writers, w)
 	}
-	_, err := f.trail.fresh() // what was made so far is no writer's
-	return f, err
+	must(f.trail.fresh()) // what was made so far is no writer's
+	return f
 }
 
 func (f *fleet) sum(count func(*writer) int) (n int) {
@@ -45,58 +43,25 @@ func (f *fleet) acknowledged() int { return f.sum(func(w *writer) int { return w
 
 func (f *fleet) lost() int { return f.sum(func(w *writer) int { return w.lost }) }
 
-// writeUntilKilled lets all writers write, and kills the server under them some
-// moments after a number of writes was acknowledged.
-func (f *fleet) writeUntilKilled(t *trial, s *server, quota int) error {
-	var acknowledged atomic.Int64
-	enough := make(chan struct{})
-	over := make(chan struct{})
-	errs := make([]error, len(f.writers))
-	var writing sync.WaitGroup
-	for i, w := range f.writers {
-		writing.Go(func() {
-			for {
-				if err := w.step(); err != nil {
-					errs[i] = err
-					return
-				}
-				if acknowledged.Add(1) == int64(quota) {
-					close(enough)
-				}
-			}
-		})
-	}
-	go func() { writing.Wait(); close(over) }()
-	select {
-	case <-enough:
-		time.Sleep(time.Duration(t.rng.IntN(20_000)) * time.Microsecond)
-	case <-over: // by something else than the kill
-	case <-t.ctx.Done():
-	}
-	s.kill()
-	<-over
-	for _, err := range errs {
-		if errors.Is(err, errUnexpected) || errors.Is(err, errUnavailable) {
-			return err
-		}
-	}
-	return t.ctx.Err()
-}
-
-// errSitOut ends a writer's work until the next time.
+// errSitOut ends a writer's work until the next whileWriting.
 var errSitOut = errors.New("sits out")
 
-// whileWriting lets all writers write while something is done. What a writer
-// meets is given to meet: if that has settled it, the writer goes on.
-func (f *fleet) whileWriting(t *trial, meet func(*writer, error) error, do func() error) error {
+// whileWriting lets all writers write while something is done. An error of a
+// writer is given to handle: if that returns nil, the writer goes on.
+func (f *fleet) whileWriting(t *trial, handle func(*writer, error) error, do func()) {
 	var over atomic.Bool
-	errs := make([]error, len(f.writers)+1)
+	errs := make([]error, len(f.writers))
 	var writing sync.WaitGroup
+	f.done.Store(0)
+	f.active.Store(int64(len(f.writers)))
 	for i, w := range f.writers {
 		writing.Go(func() {
+			defer f.active.Add(-1)
 			for !over.Load() && t.ctx.Err() == nil && errs[i] == nil {
 				if err := w.step(); err != nil {
-					errs[i] = meet(w, err)
+					errs[i] = handle(w, err)
+				} else {
+					f.done.Add(1)
 				}
 			}
 			if errors.Is(errs[i], errSitOut) {
@@ -104,10 +69,21 @@ func (f *fleet) whileWriting(t *trial, meet func(*writer, error) error, do func(
 			}
 		})
 	}
-	errs[len(f.writers)] = do()
-	over.Store(true)
-	writing.Wait()
-	return errors.Join(append(errs, t.ctx.Err())...)
+	func() {
+		defer writing.Wait()
+		defer over.Store(true)
+		do()
+	}()
+	check(errors.Join(append(errs, t.ctx.Err())...))
+}
+
+// fails is for whileWriting: no write may fail.
+func fails(_ *writer, err error) error { return err }
+
+// waitForWrites waits, in whileWriting, until a number of writes was
+// acknowledged, or no writer is left.
+func (f *fleet) waitForWrites(t *trial, quota int) {
+	t.poll("waiting for writes", nil, time.Millisecond, func() bool { return f.done.Load() >= int64(quota) || f.active.Load() == 0 })
 }
 
 // spread gives each writer one of the servers.
@@ -119,7 +95,7 @@ func (f *fleet) spread(servers []*server) {
 
 // inspect finds out what became of the requests that were cut off, reads back
 // what was written since the last time, and its audit entries.
-func (f *fleet) inspect(t *trial, addr string) error {
+func (f *fleet) inspect(t *trial, addr string) {
 	errs := make([]error, len(f.writers))
 	var reading sync.WaitGroup
 	for i, w := range f.writers {
@@ -131,26 +107,35 @@ func (f *fleet) inspect(t *trial, addr string) error {
 		})
 	}
 	reading.Wait()
+	check(errors.Join(errs...))
 	f.trail.client.close()
 	f.trail.client.addr = addr
-	missing, surplus, err := f.trail.check(t, f.writers)
+	missing, surplus := f.trail.check(t, f.writers)
 	f.missing, f.surplus = f.missing+missing, f.surplus+surplus
-	return errors.Join(append(errs, err)...)
 }
 
-// inspectAll holds every page of every site against the ledger.
-func (f *fleet) inspectAll(t *trial) error {
+// inspectAll compares every page of every site with the ledger: a page that no
+// writer made is as wrong as one that is missing.
+func (f *fleet) inspectAll(t *trial) {
 	for _, site := range f.trail.sites {
-		wrong, err := compareLists(t, f.trail.client, site, f.writers)
-		f.wrong += wrong
-		if err != nil {
-			return err
+		got := must(pagesOf(f.trail.client, site))
+		for _, w := range f.writers {
+			for _, p := range w.pages {
+				if w.site == site && got[p.pathname] != p.is {
+					f.wrong++
+					t.problem("%s must be %+v and is %+v", p.pathname, p.is, got[p.pathname])
+				}
+				delete(got, p.pathname)
+			}
+		}
+		for pathname := range got {
+			f.wrong++
+			t.problem("no writer made %s", pathname)
 		}
 	}
-	return nil
 }
 
-// figures tells what was found, and that it must be nothing bad.
+// figures reports what was found, and fails the run if something is lost.
 func (f *fleet) figures(t *trial, least int) {
 	acknowledged, lost := f.acknowledged(), f.lost()+f.wrong
 	half := f.sum(func(w *writer) int { return w.half })

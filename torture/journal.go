@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// journal is all that a writer did since a moment, in its order: with it, the
-// writer's pages are known as they were after each write.
+// journal is all that a writer did since it was begun, in order: from it follows
+// how the writer's pages were after each write.
 type journal struct {
 	start    map[*page]state
 	writes   []*write
@@ -43,8 +43,8 @@ type replica struct {
 	audited map[string]bool  // requests
 }
 
-// match holds a replica against the journal. A writer does one thing after the
-// other, so a replica of one moment has all up to one write, in every table, and
+// match compares a replica with the journal. A writer does one thing after the
+// other, so a consistent replica has all up to one write, in every table, and
 // nothing of what came after. It returns how many writes of the journal it has.
 func (w *writer) match(r replica) (int, error) {
 	n := 0
@@ -71,7 +71,7 @@ func (w *writer) match(r replica) (int, error) {
 	}
 	for pathname := range r.pages {
 		if strings.HasPrefix(pathname, w.prefix()) && !known[pathname] {
-			return n, fmt.Errorf("nobody made %s", pathname)
+			return n, fmt.Errorf("no writer made %s", pathname)
 		}
 	}
 	return n, w.matchPathnames(r.client, want)
@@ -95,38 +95,33 @@ func (w *writer) matchPathnames(c *client, want map[*page]state) error {
 }
 
 // readReplica reads all of a site.
-func readReplica(c *client, site string) (replica, error) {
-	r := replica{client: c, audited: map[string]bool{}}
-	trail := &trail{client: c, sites: []string{site}, seen: map[string]bool{}}
-	entries, err := trail.fresh()
-	if err != nil {
-		return r, err
-	}
-	for _, e := range entries {
+func readReplica(c *client, site string) replica {
+	r := replica{client: c, pages: must(pagesOf(c, site)), audited: map[string]bool{}}
+	for _, e := range must((&trail{client: c, sites: []string{site}, seen: map[string]bool{}}).fresh()) {
 		r.audited[e.RequestID] = true
 	}
-	r.pages, err = pagesOf(c, site)
-	return r, err
+	return r
 }
 
 // pagesOf reads all pages of a site, by pathname.
 func pagesOf(c *client, site string) (map[string]state, error) {
-	drafts, err := walk(c, site, "ref:draft")
-	if err != nil {
-		return nil, err
-	}
-	live, err := walk(c, site, "ref:live")
-	if err != nil {
-		return nil, err
-	}
 	pages := map[string]state{}
-	for pathname, title := range drafts {
-		pages[pathname] = state{exists: true, title: title}
-	}
-	for pathname, title := range live {
-		p := pages[pathname]
-		p.live = title
-		pages[pathname] = p
+	for _, version := range []string{"ref:draft", "ref:live"} {
+		err := c.list("/v6/pages?siteId="+site+"&versionRef="+version, func(some []resource) bool {
+			for _, p := range some {
+				s := pages[p.Pathname]
+				if version == "ref:live" {
+					s.live = p.Title
+				} else {
+					s.exists, s.title = true, p.Title
+				}
+				pages[p.Pathname] = s
+			}
+			return true
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	return pages, nil
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -14,7 +13,7 @@ var levelRun = run{
 	name: "level",
 	target: "30 minutes at half of the capacity: goroutines, file descriptors, heap and resident memory level " +
 		"(median of the last quarter against that of the second), no request fails",
-	short: "20 s at half of the capacity: no request fails (levels are told, not judged: it takes longer to see them)",
+	short: "20 s at half of the capacity: no request fails (levels are reported, not judged: it takes longer to see them)",
 	limit: 40 * time.Minute, shortLimit: 3 * time.Minute,
 	do: level,
 }
@@ -60,19 +59,15 @@ func metric(name string, unit float64) func(string, *server) (float64, error) {
 	}
 }
 
-func level(t *trial) error {
-	s, l, theirs, err := loadedServer(t)
-	if err != nil {
-		return err
-	}
+func level(t *trial) {
+	s, l, theirs := loadedServer(t, "--data", t.folder("data"))
 	l.closedLoop(t, steadyConnections, time.Second)
 	capacity := measureCapacity(t, s, l, theirs)
 	t.got("capacity", math.Round(capacity))
 	gauges := levelGauges()
-	back, err := l.during(t, steadyConnections, capacity/2, func(*atomic.Int64) error { return watchLevels(t, s, gauges) })
-	if err != nil {
-		return err
-	}
+	_, stop := l.start(t, steadyConnections, capacity/2)
+	watchLevels(t, s, gauges)
+	back := stop()
 	t.got("requests", back.sent())
 	t.got("created", back.created)
 	t.got("p99Ms", ms(p99(back.took)))
@@ -82,35 +77,26 @@ func level(t *trial) error {
 		g.judge(t)
 	}
 	t.want(s.running(), "the server ended")
-	return nil
 }
 
-// watchLevels reads the gauges every now and then.
-func watchLevels(t *trial, s *server, gauges []*gauge) error {
+// watchLevels reads the gauges at intervals.
+func watchLevels(t *trial, s *server, gauges []*gauge) {
 	c := newClient(s.addr, t.key)
 	defer c.close()
 	d, every := pick(t, levelFor, levelShortFor), pick(t, levelEvery, levelShortEvery)
-	for start := time.Now(); time.Since(start) < d && t.ctx.Err() == nil; t.sleep(every) {
+	for start := time.Now(); time.Since(start) < d; t.sleep(every) {
+		check(t.ctx.Err())
 		// A profile collects garbage first: what is left is in use.
-		if err := c.must(200, "GET", "/debug/pprof/heap?gc=1", "", nil); err != nil {
-			return err
-		}
-		a, err := c.do("GET", "/metrics", "")
-		if err != nil {
-			return err
-		}
+		check(c.must(200, "GET", "/debug/pprof/heap?gc=1", "", nil))
+		metrics := must(c.do("GET", "/metrics", ""))
 		var now []string
 		for _, g := range gauges {
-			value, err := g.read(string(a.body), s)
-			if err != nil {
-				return err
-			}
+			value := must(g.read(string(metrics.body), s))
 			g.seen = append(g.seen, value)
 			now = append(now, fmt.Sprintf("%s %.0f", g.name, value))
 		}
 		t.progress.show(int(time.Since(start)/time.Second), int(d/time.Second), "%s", strings.Join(now, ", "))
 	}
-	return t.ctx.Err()
 }
 
 // judge compares the median of the last quarter with that of the second: in the

@@ -10,61 +10,58 @@ import (
 	"time"
 )
 
-// load is what a crowd of fast clients asks for, built beforehand, so that
-// sending costs little: nine reads of a page to one new page, unless it is told
-// otherwise.
+// load is what many fast clients ask for, built beforehand, so that sending
+// costs little: nine reads of a page to one new page, unless mix was called.
 type load struct {
 	addr    string
 	key     string
 	site    string
 	pages   []string
 	reads   [][]byte
-	writes  []form
+	writes  []numbered
 	writing float64 // the share of writes
 	made    atomic.Int64
 	end     time.Time // when answers begin to be late; zero: never
+
+	reconnect bool          // every other request is sent on a new connection
+	timeout   time.Duration // of a request
 }
 
-// form is a request with room for a number.
-type form struct {
+// numbered is a request with room for a number, so that no two are alike.
+type numbered struct {
 	text   []byte
 	digits int // where the number is
 }
 
-func newForm(request []byte) form {
-	return form{request, bytes.Index(request, []byte(blank))}
+// blank is the room for a number.
+const blank = "000000000000"
+
+func newNumbered(request []byte) numbered {
+	return numbered{request, bytes.Index(request, []byte(blank))}
 }
 
 // fill is the request with a number.
-func (f form) fill(number int64) []byte {
-	text := bytes.Clone(f.text)
-	copy(text[f.digits:], fmt.Sprintf("%0*d", len(blank), number))
+func (n numbered) fill(number int64) []byte {
+	text := bytes.Clone(n.text)
+	copy(text[n.digits:], fmt.Sprintf("%0*d", len(blank), number))
 	return text
 }
-
-const blank = "000000000000"
 
 const loadPages = 500
 
 // newLoad makes a site with pages to read.
-func newLoad(addr, key string) (*load, error) {
+func newLoad(addr, key string) *load {
 	c := newClient(addr, key)
 	defer c.close()
-	site, err := c.newSite("Load")
-	if err != nil {
-		return nil, err
-	}
+	site := must(c.newSite("Load"))
 	l := &load{addr: addr, key: key, site: site, writing: 0.1}
 	for i := range loadPages {
-		id, err := c.newPage(site, fmt.Sprintf("/load/%d", i), "A page like many others")
-		if err != nil {
-			return nil, err
-		}
+		id := must(c.newPage(site, fmt.Sprintf("/load/%d", i), "A page like many others"))
 		l.pages = append(l.pages, id)
 		l.reads = append(l.reads, c.request("GET", "/v6/pages/"+id, ""))
 	}
-	l.writes = []form{newForm(c.request("POST", "/v6/pages", fmt.Sprintf(`{"siteId":%q,"pathname":"/new/%s","title":"A new page"}`, site, blank)))}
-	return l, nil
+	l.writes = []numbered{newNumbered(c.request("POST", "/v6/pages", fmt.Sprintf(`{"siteId":%q,"pathname":"/new/%s","title":"A new page"}`, site, blank)))}
+	return l
 }
 
 // mix makes it equal parts of a page by its id, a page by its pathname, a list
@@ -76,9 +73,9 @@ func (l *load) mix() {
 		l.reads = append(l.reads,
 			c.request("GET", fmt.Sprintf("/v6/pages/load/%d?siteId=%s", i, l.site), ""),
 			c.request("GET", "/v6/pages?includeOffline=true&siteId="+l.site+"&startingAfter="+id, ""))
-		l.writes = append(l.writes, newForm(c.request("PATCH", "/v6/pages/"+id, fmt.Sprintf(`{"title":"Title %s"}`, blank))))
+		l.writes = append(l.writes, newNumbered(c.request("PATCH", "/v6/pages/"+id, fmt.Sprintf(`{"title":"Title %s"}`, blank))))
 	}
-	l.writes = append(l.writes, slices.Repeat([]form{create}, len(l.pages)-1)...)
+	l.writes = append(l.writes, slices.Repeat([]numbered{create}, len(l.pages)-1)...)
 	l.writing = 0.4
 }
 
@@ -136,12 +133,7 @@ func (t *tally) note(a answer, err error, took time.Duration) {
 	}
 }
 
-func (t *tally) slowest() (longest time.Duration) {
-	for _, took := range t.took {
-		longest = max(longest, took)
-	}
-	return longest
-}
+func (t *tally) slowest() time.Duration { return slices.Max(append(t.took, 0)) }
 
 func (t *tally) remember(format string, args ...any) {
 	if t.first == "" {
@@ -153,7 +145,7 @@ func (t *tally) remember(format string, args ...any) {
 // answered.
 func (l *load) closedLoop(t *trial, connections int, d time.Duration) tally {
 	end := time.Now().Add(d)
-	return l.each(t, connections, func() bool { return time.Now().Before(end) })
+	return l.begin(t, connections, func() bool { return time.Now().Before(end) })()
 }
 
 // openLoop sends at a rate, whatever comes back: a connection that waits for
@@ -163,60 +155,46 @@ func (l *load) openLoop(t *trial, connections int, rate float64, d time.Duration
 	start := time.Now()
 	l.end = start.Add(d)
 	defer func() { l.end = time.Time{} }()
-	return l.each(t, connections, func() bool {
+	return l.begin(t, connections, func() bool {
 		due := time.Duration(float64(tickets.Add(1)) / rate * float64(time.Second))
 		time.Sleep(due - time.Since(start))
 		return time.Since(start) < d && due < d
+	})()
+}
+
+// start sends until it is stopped, and counts what was sent so far. Rate is how
+// many requests a second there are; 0: each connection sends its next one as
+// soon as the last was answered.
+func (l *load) start(t *trial, connections int, rate float64) (sent *atomic.Int64, stop func() tally) {
+	sent = new(atomic.Int64)
+	var stopped atomic.Bool
+	start := time.Now()
+	wait := l.begin(t, connections, func() bool {
+		n := sent.Add(1)
+		if rate > 0 {
+			time.Sleep(time.Duration(float64(n)/rate*float64(time.Second)) - time.Since(start))
+		}
+		return !stopped.Load()
 	})
-}
-
-// during sends for as long as something else goes on, which is told how many
-// requests were sent so far. Rate is how many a second there are; 0: each
-// connection sends its next one as soon as the last was answered.
-func (l *load) during(t *trial, connections int, rate float64, work func(sent *atomic.Int64) error) (tally, error) {
-	var sent atomic.Int64
-	start, done, back := time.Now(), make(chan struct{}), make(chan tally, 1)
-	go func() {
-		back <- l.each(t, connections, func() bool {
-			n := sent.Add(1)
-			if rate > 0 {
-				time.Sleep(time.Duration(float64(n)/rate*float64(time.Second)) - time.Since(start))
-			}
-			select {
-			case <-done:
-				return false
-			default:
-				return true
-			}
-		})
-	}()
-	err := work(&sent)
-	close(done)
-	return <-back, err
-}
-
-// count is how many pages there are of those that the load made.
-func (l *load) count() (pages int, err error) {
-	c := newClient(l.addr, l.key)
-	defer c.close()
-	for after := ""; ; {
-		var list struct {
-			Data    []resource
-			HasMore bool
-		}
-		if err := c.must(200, "GET", "/v6/pages?pathPrefix=/new/&limit=100&siteId="+l.site+after, "", &list); err != nil {
-			return pages, err
-		}
-		pages += len(list.Data)
-		if !list.HasMore {
-			return pages, nil
-		}
-		after = "&startingAfter=" + list.Data[len(list.Data)-1].ID
+	return sent, func() tally {
+		stopped.Store(true)
+		return wait()
 	}
 }
 
-// each runs connections that send while next says so.
-func (l *load) each(t *trial, connections int, next func() bool) tally {
+// count is how many pages there are of those that the load made.
+func (l *load) count() (pages int) {
+	c := newClient(l.addr, l.key)
+	defer c.close()
+	check(c.list("/v6/pages?pathPrefix=/new/&siteId="+l.site, func(some []resource) bool {
+		pages += len(some)
+		return true
+	}))
+	return pages
+}
+
+// begin opens connections that send while next says so.
+func (l *load) begin(t *trial, connections int, next func() bool) (wait func() tally) {
 	var mu sync.Mutex
 	var all tally
 	var workers sync.WaitGroup
@@ -229,19 +207,29 @@ func (l *load) each(t *trial, connections int, next func() bool) tally {
 			all.add(mine)
 		})
 	}
-	workers.Wait()
-	return all
+	return func() tally {
+		workers.Wait()
+		return all
+	}
 }
 
 func (l *load) connection(t *trial, rng *rand.Rand, next func() bool) (mine tally) {
 	c := newClient(l.addr, "") // the requests have the key
 	c.discard = true
+	if l.timeout > 0 {
+		c.timeout = l.timeout
+	}
 	defer c.close()
-	for next() && t.ctx.Err() == nil {
-		request := l.reads[rng.IntN(len(l.reads))]
-		writes := rng.Float64() < l.writing
+	for n := 0; next() && t.ctx.Err() == nil; n++ {
+		writes := len(l.reads) == 0 || rng.Float64() < l.writing
+		var request []byte
 		if writes {
 			request = l.writes[rng.IntN(len(l.writes))].fill(l.made.Add(1))
+		} else {
+			request = l.reads[rng.IntN(len(l.reads))]
+		}
+		if l.reconnect && n%2 == 0 {
+			c.close()
 		}
 		start := time.Now()
 		a, err := c.send(request)
@@ -257,4 +245,18 @@ func (l *load) connection(t *trial, rng *rand.Rand, next func() bool) (mine tall
 		}
 	}
 	return mine
+}
+
+// p99 is the time that one request in a hundred took longer than.
+func p99(took []time.Duration) time.Duration {
+	if len(took) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(took))
+	return sorted[len(sorted)*99/100]
+}
+
+// ms is a duration as figures show it.
+func ms(d time.Duration) float64 {
+	return float64(d.Round(100*time.Microsecond)) / float64(time.Millisecond)
 }

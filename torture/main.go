@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -32,13 +33,14 @@ type run struct {
 	limit, shortLimit time.Duration
 	// lacking tells what the run can't do without and is not here; nil: nothing.
 	lacking func() string
-	do      func(*trial) error
+	do      func(*trial)
 }
 
 // runs is the whole list, in the order in which they run.
 var runs = []run{
 	slowConnectionsRun,
 	overloadRun,
+	overloadPostgresRun,
 	noisyNeighbourRun,
 	killSQLiteRun,
 	powerCutSQLiteRun,
@@ -106,37 +108,63 @@ func torture() int {
 func choose(names []string, short bool) ([]run, error) {
 	var chosen []run
 	for _, r := range runs {
-		if len(names) > 0 || (short && r.shortLimit == 0) {
-			continue
-		}
-		if short && r.lacking != nil && r.lacking() != "" { // anybody can check a change
+		switch {
+		case len(names) > 0 || (short && r.shortLimit == 0):
+		case short && r.lacking != nil && r.lacking() != "":
 			say(os.Stderr, "%s is left out: it needs %s\n", r.name, r.lacking())
-			continue
-		}
-		chosen = append(chosen, r)
-	}
-	for _, name := range names {
-		found := false
-		for _, r := range runs {
-			if r.name != name {
-				continue
-			}
-			if short && r.shortLimit == 0 {
-				return nil, fmt.Errorf("%s has no short form", name)
-			}
-			found = true
+		default:
 			chosen = append(chosen, r)
 		}
-		if !found {
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(runs, func(r run) bool { return r.name == name })
+		if i < 0 {
 			return nil, fmt.Errorf("there is no run %s: 'go run ./torture --list' prints them", name)
 		}
+		if short && runs[i].shortLimit == 0 {
+			return nil, fmt.Errorf("%s has no short form", name)
+		}
+		chosen = append(chosen, runs[i])
 	}
 	return chosen, nil
 }
 
+// failure is what check panics with.
+type failure struct{ error }
+
+// check fails the run with an error, as testing.T.Fatal does. Only the
+// goroutine of the run may call it.
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// must returns a value, or fails the run like check.
+func must[T any](value T, err error) T {
+	check(err)
+	return value
+}
+
+// attempt does the work of a run and returns what it failed with.
+func (t *trial) attempt(do func(*trial)) (err error) {
+	defer func() {
+		switch cause := recover().(type) {
+		case nil:
+		case failure:
+			err = cause.error
+		default:
+			panic(cause)
+		}
+	}()
+	t.prepare()
+	do(t)
+	return nil
+}
+
 // say prints for people.
 func say(w io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintf(w, format, args...) // if nobody can read it, there is nobody to tell
+	_, _ = fmt.Fprintf(w, format, args...) // there is no other place to report to
 }
 
 func printList() {
@@ -184,10 +212,7 @@ func try(ctx context.Context, r run, dir string, short bool, seed uint64) result
 	defer cancel()
 	t := newTrial(ctx, r.name, filepath.Join(dir, r.name), filepath.Join(dir, "galley"), short, seed)
 	start := time.Now()
-	err := t.prepare()
-	if err == nil {
-		err = r.do(t)
-	}
+	err := t.attempt(r.do)
 	t.stopAll()
 	t.progress.end()
 	if cause := context.Cause(ctx); cause != nil {

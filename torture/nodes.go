@@ -9,9 +9,11 @@ import (
 	"time"
 )
 
-// settled is when every node has heard of what was written on another, or has
-// missed a node that died with its news: a second, and a beat of the silence.
+// settled is how long it takes until every node has heard of what was written
+// on another, or misses a node that died before it announced a write.
 const settled = 1500 * time.Millisecond
+
+const nodeCount = 3
 
 // nodes are several servers on one database.
 type nodes struct {
@@ -19,68 +21,46 @@ type nodes struct {
 	database string // its address
 	servers  []*server
 	sample   sample
-	readers  []*reader
-	reads    tally // of readers that have stopped
+	readers  []func() tally // how to stop them
+	reads    tally          // of readers that have stopped
 }
 
-const nodeCount = 3
-
-func startNodes(t *trial, database string) (*nodes, error) {
-	n := &nodes{trial: t, database: database, servers: make([]*server, nodeCount), readers: make([]*reader, nodeCount)}
+func startNodes(t *trial, database string) *nodes {
+	n := &nodes{trial: t, database: database, servers: make([]*server, nodeCount), readers: make([]func() tally, nodeCount)}
 	for i := range n.servers {
-		if err := n.start(i); err != nil {
-			return nil, err
-		}
+		n.start(i)
 	}
-	var err error
-	n.sample, err = newSample(t, n.servers[0].addr)
-	return n, err
+	n.sample = newSample(t, n.servers[0].addr)
+	return n
 }
 
 // start starts a node; PostgreSQL knows it by its name.
-func (n *nodes) start(i int) (err error) {
-	address, err := url.Parse(n.database)
-	if err != nil {
-		return err
-	}
+func (n *nodes) start(i int) {
+	address := must(url.Parse(n.database))
 	query := address.Query()
 	query.Set("application_name", n.name(i))
 	address.RawQuery = query.Encode()
-	n.servers[i], err = n.trial.serve(n.name(i), "--database-url", address.String(), "--app-rate", "off", "--log-level", "warn")
-	return err
+	n.servers[i] = n.trial.serve(n.name(i), "--database-url", address.String())
 }
 
 func (n *nodes) name(i int) string { return fmt.Sprintf("node-%d", i+1) }
 
-// running tells whether every node lives.
-func (n *nodes) running() bool {
-	for _, s := range n.servers {
-		if !s.running() {
-			return false
-		}
-	}
-	return true
-}
+func (n *nodes) startReader(i int) { n.readers[i] = n.sample.startReader(n.servers[i].addr) }
 
-func (n *nodes) startReader(i int) {
-	n.readers[i] = n.sample.startReader(n.servers[i].addr)
-}
-
-func (n *nodes) stopReader(i int) { n.reads.add(n.readers[i].stop()) }
+func (n *nodes) stopReader(i int) { n.reads.add(n.readers[i]()) }
 
 // whileReading has a reader on each node while something is done.
-func (n *nodes) whileReading(do func() error) error {
+func (n *nodes) whileReading(do func()) {
 	for i := range n.readers {
 		n.startReader(i)
 	}
-	err := do()
+	do()
 	for i := range n.readers {
 		n.stopReader(i)
 	}
-	return err
 }
 
-// figures tells what the readers saw.
+// figures reports what the readers saw.
 func (n *nodes) figures() {
 	t := n.trial
 	t.got("reads", n.reads.sent())
@@ -90,7 +70,7 @@ func (n *nodes) figures() {
 
 // recovery waits until every node writes and reads again, and returns how long
 // that took the slowest.
-func (n *nodes) recovery() (time.Duration, error) {
+func (n *nodes) recovery() time.Duration {
 	start := time.Now()
 	took, errs := make([]time.Duration, len(n.servers)), make([]error, len(n.servers))
 	var probing sync.WaitGroup
@@ -101,5 +81,126 @@ func (n *nodes) recovery() (time.Duration, error) {
 		})
 	}
 	probing.Wait()
-	return slices.Max(took), errors.Join(errs...)
+	check(errors.Join(errs...))
+	return slices.Max(took)
+}
+
+// outages are times when nodes lose their database under writers and readers.
+type outages struct {
+	*trial
+	nodes   *nodes
+	fleet   *fleet
+	lead    time.Duration // how long all is well before the next one, at least
+	before  func()        // what each one needs first; nil: nothing
+	count   int
+	slowest time.Duration // from the end of one until every node wrote and read again
+}
+
+func newOutages(t *trial, n *nodes, lead time.Duration) *outages {
+	return &outages{trial: t, nodes: n, fleet: newFleet(t, n.servers[0].addr, killWriters, killSites), lead: lead}
+}
+
+// each has outages while all write and read: one begins and ends in cause. Then
+// everything is read back, from any node.
+func (o *outages) each(count int, name string, cause func()) {
+	for range count {
+		if o.before != nil {
+			o.before()
+		}
+		o.fleet.spread(o.nodes.servers)
+		o.nodes.whileReading(func() {
+			o.fleet.whileWriting(o.trial, waitForServer(o.trial), func() {
+				o.sleep(o.lead + time.Duration(o.rng.IntN(400))*time.Millisecond)
+				cause()
+				o.slowest = max(o.slowest, o.nodes.recovery())
+				o.sleep(100 * time.Millisecond)
+			})
+		})
+		o.count++
+		o.sleep(settled)
+		o.fleet.inspect(o.trial, o.nodes.servers[o.rng.IntN(nodeCount)].addr)
+		o.progress.show(o.count, count, "%d %s, %d acknowledged writes, %d lost, slowest recovery %s", o.count, name,
+			o.fleet.acknowledged(), o.fleet.lost(), o.slowest.Round(time.Millisecond))
+	}
+	o.fleet.inspectAll(o.trial)
+}
+
+// waitForServer is for whileWriting: a writer waits for the end of an outage.
+// The server itself never fails.
+func waitForServer(t *trial) func(*writer, error) error {
+	return func(w *writer, err error) error {
+		if errors.Is(err, errUnavailable) {
+			err = w.persist(t)
+		}
+		if err != nil && !errors.Is(err, errUnexpected) {
+			return fmt.Errorf("%w: a running server did not answer: %w", errUnexpected, err)
+		}
+		return err
+	}
+}
+
+func (o *outages) figures(least int, within time.Duration) {
+	o.got("outages", o.count)
+	o.fleet.figures(o.trial, least)
+	o.nodes.figures()
+	o.got("slowestRecoveryMs", ms(o.slowest))
+	o.want(o.short || o.slowest <= within, "the slowest node took %s to write and read again", o.slowest)
+	for _, s := range o.nodes.servers {
+		o.want(s.running(), "a node has ended")
+	}
+}
+
+// sample is a site with a page, to see whether servers read and write.
+type sample struct {
+	trial      *trial
+	site, page string
+}
+
+func newSample(t *trial, addr string) sample {
+	c := newClient(addr, t.key)
+	defer c.close()
+	site := must(c.newSite("Sample"))
+	return sample{t, site, must(c.newPage(site, "/sample", "Read over and over"))}
+}
+
+// startReader reads from one server, up to 400 times a second, until it is
+// stopped: the page by its id, which may be answered from memory, and lists that
+// were not asked for before.
+func (s sample) startReader(addr string) (stop func() tally) {
+	c := newClient(addr, s.trial.key)
+	list := fmt.Sprintf("/v6/pages?siteId=%s&pathPrefix=/%d/%s", s.site, s.trial.random().Uint64(), blank)
+	l := &load{addr: addr, reads: [][]byte{c.request("GET", "/v6/pages/"+s.page, "")}, writes: []numbered{newNumbered(c.request("GET", list, ""))}, writing: 0.5}
+	_, stop = l.start(s.trial, 1, 400)
+	return stop
+}
+
+// probe writes and reads until both have succeeded. Any other answer than 503
+// with Retry-After is an error.
+func (s sample) probe(addr string) error {
+	t := s.trial
+	c := newClient(addr, t.key)
+	defer c.close()
+	pathname := fmt.Sprintf("/probe/%d", t.random().Uint64())
+	for _, request := range [][]byte{
+		c.request("POST", "/v6/pages", fmt.Sprintf(`{"siteId":%q,"pathname":%q}`, s.site, pathname), "Idempotency-Key: "+pathname),
+		c.request("GET", "/v6/pages/"+s.page, ""),
+	} {
+		for {
+			a, err := c.send(request)
+			if err != nil {
+				return fmt.Errorf("%w: a running server did not answer: %w", errUnexpected, err)
+			}
+			if a.status/100 == 2 {
+				break
+			}
+			if a.status != 503 || a.retryAfter == "" {
+				return fmt.Errorf("%w: status %d, Retry-After %q: %s", errUnexpected, a.status, a.retryAfter, a.body)
+			}
+			if t.ctx.Err() != nil {
+				return t.ctx.Err()
+			}
+			t.sleep(10 * time.Millisecond)
+		}
+	}
+	return nil
 }

@@ -21,51 +21,38 @@ const (
 	quietPerSecond   = 15 // and the burst left alone: well within
 )
 
-func noisyNeighbour(t *trial) error {
-	s, err := t.serve("server", "--data", t.folder("data"), "--app-rate", neighbourRate, "--log-level", "warn")
-	if err != nil {
-		return err
-	}
+func noisyNeighbour(t *trial) {
+	s := t.serve("server", "--data", t.folder("data"), "--app-rate", neighbourRate)
 	owner := newClient(s.addr, t.key)
 	defer owner.close()
 	var noisy, quiet resource
 	for name, app := range map[string]*resource{"Noisy": &noisy, "Quiet": &quiet} {
-		if err := owner.must(201, "POST", "/v2/apps", `{"name":"`+name+`"}`, app); err != nil {
-			return err
-		}
+		check(owner.must(201, "POST", "/v2/apps", `{"name":"`+name+`"}`, app))
 	}
-	site, err := owner.newSite("Shared")
-	if err != nil {
-		return err
-	}
-	page, err := owner.newPage(site, "/shared", "Shared")
-	if err != nil {
-		return err
-	}
+	page := must(owner.newPage(must(owner.newSite("Shared")), "/shared", "Shared"))
 	d := pick(t, 30*time.Second, 5*time.Second)
-	var loud, calm tally
+	var flood, steady tally
 	var both sync.WaitGroup
-	both.Go(func() { loud = paced(t, s.addr, noisy.Key, page, 16, noisyFactor*allowedPerSecond, d) })
-	both.Go(func() { calm = paced(t, s.addr, quiet.Key, page, 4, quietPerSecond, d) })
+	both.Go(func() { flood = paced(t, s.addr, noisy.Key, page, 16, noisyFactor*allowedPerSecond, d) })
+	both.Go(func() { steady = paced(t, s.addr, quiet.Key, page, 4, quietPerSecond, d) })
 	for start := time.Now(); time.Since(start) < d && t.ctx.Err() == nil; t.sleep(200 * time.Millisecond) {
 		t.progress.show(int(time.Since(start)), int(d), "one key at %d times its limit beside another", noisyFactor)
 	}
 	both.Wait()
 
-	t.got("quietRequests", calm.sent())
-	t.got("quiet429", calm.refused)
-	t.got("quiet5xx", calm.failed)
-	t.got("quietP99Ms", ms(p99(calm.took)))
-	t.got("noisyOffered", math.Round(float64(loud.sent())/d.Seconds()))
-	t.got("noisyAdmitted", loud.good)
-	t.got("noisy429", loud.refused)
-	t.want(calm.good == calm.sent(), "%d of %d requests of the quiet key did not succeed: %s", calm.sent()-calm.good, calm.sent(), calm.first)
-	t.want(loud.wrong+loud.broken == 0 && loud.failed == 0, "%d answers to the noisy key were neither 2xx nor 429 with Retry-After, %d missing, %d 5xx: %s",
-		loud.wrong, loud.broken, loud.failed, loud.first)
-	// The quiet one has nothing to fear from a limit that does not act.
+	t.got("quietRequests", steady.sent())
+	t.got("quiet429", steady.refused)
+	t.got("quiet5xx", steady.failed)
+	t.got("quietP99Ms", ms(p99(steady.took)))
+	t.got("noisyOffered", math.Round(float64(flood.sent())/d.Seconds()))
+	t.got("noisyAdmitted", flood.good)
+	t.got("noisy429", flood.refused)
+	t.want(steady.good == steady.sent(), "%d of %d requests of the quiet key did not succeed: %s", steady.sent()-steady.good, steady.sent(), steady.first)
+	t.want(flood.wrong+flood.broken == 0 && flood.failed == 0, "%d answers to the noisy key were neither 2xx nor 429 with Retry-After, %d missing, %d 5xx: %s",
+		flood.wrong, flood.broken, flood.failed, flood.first)
+	// The run shows nothing if the limit does not act.
 	admissible := int64(200 + allowedPerSecond*(d.Seconds()+1))
-	t.want(loud.refused > 0 && loud.good <= admissible, "the noisy key was admitted %d times, the limit allows %d", loud.good, admissible)
-	return nil
+	t.want(flood.refused > 0 && flood.good <= admissible, "the noisy key was admitted %d times, the limit allows %d", flood.good, admissible)
 }
 
 // paced sends at a rate with one key: three reads to one write.

@@ -13,11 +13,19 @@ import (
 )
 
 var overloadRun = run{
-	name:   "overload",
-	target: "5 times the capacity: goodput at least 80 % of it, all else 429 or 503 with Retry-After, no broken connection, 90 % of it again within 5 s and no 5xx",
-	short:  "5 times the capacity: only 2xx, and 429 or 503 with Retry-After, no broken connection, and within 5 s no 5xx (rates are told, not judged: it takes longer to measure them)",
-	limit:  3 * time.Minute, shortLimit: 3 * time.Minute,
-	do: overload,
+	name: "overload",
+	target: "5 times the capacity: goodput at least 80 % of it, all else 429 or 503 with Retry-After, no broken connection, " +
+		"/healthz and /readyz answer 200 with a p99 of at most 100 ms, 90 % of the capacity again within 5 s and no 5xx",
+	short: "5 times the capacity: only 2xx, and 429 or 503 with Retry-After, no broken connection, /healthz and /readyz answer 200, " +
+		"and within 5 s no 5xx (rates and times are reported, not judged: it takes longer to measure them)",
+	limit: 4 * time.Minute, shortLimit: 3 * time.Minute,
+	do: func(t *trial) { overload(t, "--data", t.folder("data")) },
+}
+
+var overloadPostgresRun = run{
+	name: "overload-postgres", target: overloadRun.target, short: overloadRun.short,
+	limit: overloadRun.limit, shortLimit: overloadRun.shortLimit,
+	do: func(t *trial) { overload(t, "--database-url", startPostgres(t, "postgres").url("postgres")) },
 }
 
 const (
@@ -26,17 +34,17 @@ const (
 	overloadFactor    = 5
 	overloadRounds    = 5
 	recoverySeconds   = 5
+	// probesPerSecond is how often /healthz and /readyz are asked during a flood.
+	probesPerSecond = 50
+	maxProbeP99     = 100 * time.Millisecond
 )
 
-func overload(t *trial) error {
-	s, l, theirs, err := loadedServer(t)
-	if err != nil {
-		return err
-	}
+func overload(t *trial, store ...string) {
+	s, l, theirs := loadedServer(t, store...)
 	l.mix()
 	t.progress.show(0, overloadRounds, "warming up")
 	l.closedLoop(t, steadyConnections, time.Second)
-	o := overloaded{trial: t, server: s, load: l, theirs: theirs}
+	o := overloaded{trial: t, server: s, load: l, theirs: theirs, probes: map[string]*tally{"healthz": {}, "readyz": {}}}
 	o.capacity()
 	for round := range pick(t, overloadRounds, 1) {
 		t.progress.show(round, overloadRounds, "offering %d times the capacity of %.0f/s", overloadFactor, o.before)
@@ -46,26 +54,17 @@ func overload(t *trial) error {
 	_, peak := s.memory()
 	t.got("peakMB", math.Round(peak))
 	t.want(s.running(), "the server ended")
-	return nil
 }
 
 // loadedServer starts a server and a load on a half of the cores each, until the
 // run ends: capacity means something only where the load does not take the
 // server's processor away.
-func loadedServer(t *trial) (s *server, l *load, theirs cores, err error) {
+func loadedServer(t *trial, store ...string) (s *server, l *load, theirs cores) {
 	mine, theirs := splitCores()
-	restore, err := pin(t, mine)
-	if err != nil {
-		return nil, nil, theirs, err
-	}
-	t.atEnd(restore)
-	s, err = t.serveBy([]string{"taskset", "-c", theirs.String()}, "server",
-		"--addr", "127.0.0.1:0", "--data", t.folder("data"), "--app-rate", "off", "--log-level", "warn")
-	if err != nil {
-		return nil, nil, theirs, err
-	}
-	l, err = newLoad(s.addr, t.key)
-	return s, l, theirs, err
+	pin(t, mine)
+	t.atEnd(func() { pin(t, allCores()) })
+	s = t.serveBy([]string{"taskset", "-c", theirs.String()}, "server", t.freeAddress("127.0.0.1"), store...)
+	return s, newLoad(s.addr, t.key), theirs
 }
 
 // overloaded is what is seen of a server in some rounds. A machine's speed
@@ -77,8 +76,9 @@ type overloaded struct {
 	load   *load
 	theirs cores
 
-	before   float64 // the capacity, when it was last measured
-	all      tally   // of the floods
+	before   float64           // the capacity, when it was last measured
+	all      tally             // of the floods
+	probes   map[string]*tally // of the floods, by endpoint
 	measured struct{ capacity, goodput, share, written, offered, recovery []float64 }
 }
 
@@ -105,7 +105,15 @@ func measureCapacity(t *trial, s *server, l *load, theirs cores) float64 {
 func (o *overloaded) round() {
 	d := pick(o.trial, 10*time.Second, 2*time.Second)
 	before := o.before
+	stop := map[string]func() tally{}
+	for name := range o.probes {
+		probe := &load{addr: o.server.addr, reads: [][]byte{newClient("", "").request("GET", "/"+name, "")}}
+		_, stop[name] = probe.start(o.trial, 1, probesPerSecond)
+	}
 	back := o.load.openLoop(o.trial, floodConnections, overloadFactor*before, d)
+	for name := range o.probes {
+		o.probes[name].add(stop[name]())
+	}
 	goodput := float64(back.good-back.after) / d.Seconds()
 	recovery := o.recovery(0.9 * before)
 	capacity := (before + o.capacity()) / 2
@@ -145,6 +153,12 @@ func (o *overloaded) judge() {
 	o.want(o.short || share >= 0.8, "goodput fell to %.0f %% of the capacity", 100*share)
 	o.want(o.short || offered >= 0.9*overloadFactor, "only %.1f times the capacity could be offered: every connection waits for an answer", offered)
 	o.want(recovery <= recoverySeconds, "it was not as before within %d s", recoverySeconds)
+	for _, name := range []string{"healthz", "readyz"} {
+		seen := o.probes[name]
+		o.got(name+"P99Ms", ms(p99(seen.took)))
+		o.want(seen.good == seen.sent(), "%d of %d requests of /%s failed: %s", seen.sent()-seen.good, seen.sent(), name, seen.first)
+		o.want(o.short || p99(seen.took) <= maxProbeP99, "the p99 of /%s was %s", name, p99(seen.took))
+	}
 	o.want(o.all.wrong+o.all.broken == 0, "%d wrong answers and %d without one, the first: %s", o.all.wrong, o.all.broken, o.all.first)
 }
 
@@ -186,23 +200,10 @@ func busy(c cores) (d time.Duration) {
 	return d
 }
 
-// pin keeps this program on some cores until it is restored.
-func pin(t *trial, mine cores) (restore func(), err error) {
-	set := func(c cores) error {
-		out, err := exec.CommandContext(context.WithoutCancel(t.ctx), "taskset", "-a", "-p", "-c", c.String(), strconv.Itoa(os.Getpid())).CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("taskset (Debian's package util-linux): %w: %s", err, out)
-		}
-		return nil
-	}
-	if err := set(mine); err != nil {
-		return nil, err
-	}
-	return func() {
-		if err := set(allCores()); err != nil {
-			t.problem("%v", err)
-		}
-	}, nil
+// pin keeps this program on some cores.
+func pin(t *trial, c cores) {
+	out, err := exec.CommandContext(context.WithoutCancel(t.ctx), "taskset", "-a", "-p", "-c", c.String(), strconv.Itoa(os.Getpid())).CombinedOutput()
+	t.want(err == nil, "taskset (Debian's package util-linux): %v: %s", err, out)
 }
 
 func rounded(x float64) float64 { return math.Round(100*x) / 100 }

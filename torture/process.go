@@ -1,15 +1,15 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,11 +19,12 @@ import (
 // process is a program that a run started.
 type process struct {
 	cmd   *exec.Cmd
+	log   string // the file of its output
 	ended chan struct{}
 }
 
-// starts are calls for the one thread that starts programs: a program is told
-// to die when the thread that started it does, so that thread must last.
+// starts are calls for the one thread that starts programs: the kernel kills a
+// program when the thread that started it ends, so that thread must last.
 var starts = make(chan func())
 
 func init() {
@@ -35,26 +36,27 @@ func init() {
 	}()
 }
 
-// launch starts a program; the run ends it, if nothing else does.
-func (t *trial) launch(cmd *exec.Cmd) (*process, error) {
+// launch starts a program, whose output is appended to a log in the run's
+// folder. The program is killed at the end of the run.
+func (t *trial) launch(name string, cmd *exec.Cmd) *process {
+	p := &process{cmd: cmd, log: t.folder(name + ".log"), ended: make(chan struct{})}
+	log := must(os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))
+	defer func() { _ = log.Close() }() // the program has its own
+	cmd.Stdout, cmd.Stderr = log, log
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
-	// An interrupt at the terminal is for us: we end our programs in order.
-	cmd.SysProcAttr.Setpgid = true
-	p := &process{cmd: cmd, ended: make(chan struct{})}
+	cmd.SysProcAttr.Setpgid = true // an interrupt at the terminal ends the run, which ends its programs
 	done := make(chan error)
 	starts <- func() { done <- cmd.Start() }
-	if err := <-done; err != nil {
-		return nil, err
-	}
+	check(<-done)
 	go func() {
 		_ = cmd.Wait() // how it ended is in ProcessState
 		close(p.ended)
 	}()
 	t.atEnd(p.kill)
-	return p, nil
+	return p
 }
 
 func (p *process) pid() int { return p.cmd.Process.Pid }
@@ -81,83 +83,72 @@ type server struct {
 	ready time.Duration // from its start until it took requests
 }
 
-var listens = regexp.MustCompile(`listens on http://(\S+)`)
-
-// serve starts a server on a free port of loopback and waits until it is ready.
-// Its log goes to a file in the run's folder.
-func (t *trial) serve(name string, args ...string) (*server, error) {
-	return t.serveBy(nil, name, append([]string{"--addr", "127.0.0.1:0"}, args...)...)
+// serve starts a server on loopback and waits until it is ready. It has no rate
+// limit, unless the arguments set one.
+func (t *trial) serve(name string, args ...string) *server {
+	return t.serveBy(nil, name, t.freeAddress("127.0.0.1"), args...)
 }
 
-// serveBy starts a server by way of another program, such as taskset.
-func (t *trial) serveBy(by []string, name string, args ...string) (*server, error) {
-	line := append(append(by, t.binary, "serve"), args...)
-	cmd := exec.Command(line[0], line[1:]...) //nolint:noctx // the run ends it itself, and sees that it ended
-	cmd.Dir = t.dir
-	cmd.Env = t.environment()
-	log, err := os.OpenFile(t.folder(name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = log.Close() }() // the server has its own
-	cmd.Stderr = log
-	out, in, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	cmd.Stdout = in
+// serveBy starts a server by way of another program, such as taskset, on an
+// address.
+func (t *trial) serveBy(by []string, name, addr string, args ...string) *server {
+	s := &server{addr: addr}
 	start := time.Now()
-	p, err := t.launch(cmd)
-	_ = in.Close() // the server has its own
-	if err != nil {
-		return nil, errors.Join(err, out.Close())
-	}
-	s := &server{process: p}
-	address := make(chan string, 1)
-	go func() {
-		defer func() { _ = out.Close() }()
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if m := listens.FindStringSubmatch(lines.Text()); m != nil {
-				address <- m[1]
-			}
-		}
-	}()
-	select {
-	case s.addr = <-address:
-	case <-p.ended:
-		tail, _ := os.ReadFile(log.Name())
-		return nil, fmt.Errorf("the server ended at its start: %s", lastLine(tail))
-	case <-t.ctx.Done():
-		return nil, t.ctx.Err()
-	}
-	if err := t.waitReady(s); err != nil {
-		return nil, err
-	}
+	s.process = t.launch(name, t.command(slices.Concat(by, []string{t.binary, "serve", "--addr", addr, "--app-rate", "off", "--log-level", "warn"}, args)...))
+	t.waitReady(s.process, addr)
 	s.ready = time.Since(start)
-	return s, nil
+	return s
 }
 
-// environment has no setting of Galley's but the App key of the first start.
-func (t *trial) environment() []string {
-	env := []string{"GALLEY_BOOTSTRAP_KEY=" + t.key}
-	for _, entry := range os.Environ() {
-		if !strings.HasPrefix(entry, "GALLEY_") {
-			env = append(env, entry)
-		}
+// command runs in the run's folder and environment, which has no setting of
+// Galley's but the App key of the first start.
+func (t *trial) command(line ...string) *exec.Cmd {
+	cmd := exec.Command(line[0], line[1:]...) //nolint:noctx // the run ends it itself, and waits for its end
+	cmd.Dir = t.dir
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "GALLEY_") }),
+		"GALLEY_BOOTSTRAP_KEY="+t.key)
+	return cmd
+}
+
+// galley runs the program to its end.
+func (t *trial) galley(command string, args ...string) {
+	if out, err := t.command(slices.Concat([]string{t.binary, command}, args)...).CombinedOutput(); err != nil {
+		check(fmt.Errorf("galley %s: %w: %s", command, err, lastLine(out)))
 	}
-	return env
 }
 
-func (t *trial) waitReady(s *server) error {
-	c := newClient(s.addr, "")
+// waitReady waits until a server, or a proxy with a server behind it, is ready.
+func (t *trial) waitReady(p *process, addr string) {
+	c := newClient(addr, "")
 	defer c.close()
-	for s.running() && t.ctx.Err() == nil {
-		if a, err := c.do("GET", "/readyz", ""); err == nil && a.status == 200 {
-			return nil
+	t.poll("waiting for "+addr, p, 5*time.Millisecond, func() bool {
+		a, err := c.do("GET", "/readyz", "")
+		return err == nil && a.status == 200
+	})
+}
+
+// freeAddress finds a port below those that the kernel gives to outgoing
+// connections: it stays free while its server is down.
+func (t *trial) freeAddress(host string) string {
+	rng := t.random()
+	for range 100 {
+		addr := fmt.Sprintf("%s:%d", host, 20_000+rng.IntN(12_000))
+		if l, err := (&net.ListenConfig{}).Listen(t.ctx, "tcp", addr); err == nil {
+			check(l.Close())
+			return addr
 		}
-		t.sleep(5 * time.Millisecond)
 	}
-	return errors.New("the server did not become ready")
+	check(errors.New("no free port between 20000 and 32000"))
+	return ""
+}
+
+// terminate asks a server to stop and waits until it has.
+func (s *server) terminate(t *trial) {
+	check(s.cmd.Process.Signal(syscall.SIGTERM))
+	t.poll("stopping a server", nil, time.Millisecond, func() bool { return !s.running() })
+	if !s.cmd.ProcessState.Success() {
+		check(errors.New("the server ended with " + s.cmd.ProcessState.String()))
+	}
 }
 
 func lastLine(text []byte) string {
@@ -165,32 +156,27 @@ func lastLine(text []byte) string {
 	return string(text[bytes.LastIndexByte(text, '\n')+1:])
 }
 
-// memory is what the kernel says of a process's resident memory, in MB: now,
-// and the most there was since it was last forgotten.
+// memory is the resident memory of a process, in MB: now, and the peak since
+// forgetPeak.
 func (p *process) memory() (now, peak float64) {
 	for name, value := range map[string]*float64{"VmRSS:": &now, "VmHWM:": &peak} {
-		kb, err := statusField(p.proc("status"), name)
-		if err != nil {
-			return 0, 0 // it has ended
-		}
+		kb, _ := statusField(p.pid(), name) // it may have ended
 		*value, _ = strconv.ParseFloat(kb, 64)
 		*value /= 1024
 	}
 	return now, peak
 }
 
-// forgetPeak makes the kernel count the most memory anew.
-func (p *process) forgetPeak() error {
-	return os.WriteFile(p.proc("clear_refs"), []byte("5"), 0)
-}
+// forgetPeak makes the kernel count the peak of memory anew.
+func (p *process) forgetPeak() { check(os.WriteFile(procFile(p.pid(), "clear_refs"), []byte("5"), 0)) }
 
 // cpu is the processor time that a process has used.
 func (p *process) cpu() time.Duration {
-	text, err := os.ReadFile(p.proc("stat"))
+	text, err := os.ReadFile(procFile(p.pid(), "stat"))
 	if err != nil {
 		return 0
 	}
-	// The fields after the name, which may have blanks in it.
+	// The fields after the name, which may contain spaces.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	user, _ := strconv.ParseInt(fields[11], 10, 64)
 	system, _ := strconv.ParseInt(fields[12], 10, 64)
@@ -200,27 +186,23 @@ func (p *process) cpu() time.Duration {
 // ticksPerSecond is the kernel's unit in /proc, the same on every Linux.
 const ticksPerSecond = 100
 
-func (p *process) proc(name string) string {
-	return filepath.Join("/proc", strconv.Itoa(p.pid()), name)
-}
+func procFile(pid int, name string) string { return filepath.Join("/proc", strconv.Itoa(pid), name) }
 
-// statusField is the first word of a line of a process's status.
-func statusField(file, name string) (string, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return "", err
-	}
+// statusField is the first word of a line of a process's status; "" if there is
+// no such line.
+func statusField(pid int, name string) (string, error) {
+	text, err := os.ReadFile(procFile(pid, "status"))
 	for line := range strings.Lines(string(text)) {
 		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == name {
-			return fields[1], nil
+			return fields[1], err
 		}
 	}
-	return "", fmt.Errorf("%s has no %s", file, name)
+	return "", err
 }
 
 // children are the processes that this one has started.
 func (p *process) children() (pids []int) {
-	list, _ := os.ReadFile(p.proc(filepath.Join("task", strconv.Itoa(p.pid()), "children"))) // it may have ended
+	list, _ := os.ReadFile(procFile(p.pid(), fmt.Sprintf("task/%d/children", p.pid()))) // it may have ended
 	for word := range strings.FieldsSeq(string(list)) {
 		if pid, err := strconv.Atoi(word); err == nil {
 			pids = append(pids, pid)
@@ -229,18 +211,8 @@ func (p *process) children() (pids []int) {
 	return pids
 }
 
+// alive tells whether a process runs; a zombie does not.
 func alive(pid int) bool {
-	state, err := statusField(filepath.Join("/proc", strconv.Itoa(pid), "status"), "State:")
-	return err == nil && state != "Z" // dead, until somebody takes notice
-}
-
-// galley runs the program to its end.
-func (t *trial) galley(command string, args ...string) error {
-	cmd := exec.CommandContext(t.ctx, t.binary, append([]string{command}, args...)...)
-	cmd.Dir = t.dir
-	cmd.Env = t.environment()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("galley %s: %w: %s", command, err, lastLine(out))
-	}
-	return nil
+	state, err := statusField(pid, "State:")
+	return err == nil && state != "Z"
 }

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -17,59 +14,37 @@ var rollingRestartRun = run{
 }
 
 const (
-	rollingNodes       = 3
 	rollingConnections = 16
-	// rollingPause lets the proxy find a node that is back, as one does who
-	// restarts nodes by hand.
+	// rollingPause is the time for the proxy to find a node that is back.
 	rollingPause = time.Second
 )
 
-func rollingRestart(t *trial) error {
+func rollingRestart(t *trial) {
 	rounds, least := pick(t, 10, 1), pick(t, int64(50_000), 500)
-	pg, err := startPostgres(t, "postgres")
-	if err != nil {
-		return err
-	}
-	serve := func(i int, addr string) (*server, error) {
-		return t.serveBy(nil, fmt.Sprintf("node%d", i), "--addr", addr, "--database-url", pg.url("postgres"),
-			"--trusted-proxies", "127.0.0.1", "--app-rate", "off", "--log-level", "warn")
+	pg := startPostgres(t, "postgres")
+	serve := func(i int, addr string) *server {
+		return t.serveBy(nil, fmt.Sprintf("node%d", i), addr, "--database-url", pg.url("postgres"), "--trusted-proxies", "127.0.0.1")
 	}
 	var nodes []*server
-	for i := range rollingNodes {
-		node, err := serve(i, fmt.Sprintf(nodeHost+":0", i+1))
-		if err != nil {
-			return err
-		}
-		nodes = append(nodes, node)
+	for i := range nodeCount {
+		nodes = append(nodes, serve(i, t.freeAddress(fmt.Sprintf(nodeHost, i+1))))
 	}
-	proxy, err := startHAProxy(t, nodes)
-	if err != nil {
-		return err
-	}
-	l, err := newLoad(proxy, t.key)
-	if err != nil {
-		return err
-	}
+	l := newLoad(startHAProxy(t, nodes), t.key)
 	var restarts int
 	var slowest time.Duration
-	back, err := l.during(t, rollingConnections, 0, func(sent *atomic.Int64) error {
-		for round := 0; round < rounds || sent.Load() < least; round++ {
-			for i, node := range nodes {
-				start := time.Now()
-				if err := node.terminate(t); err != nil {
-					return err
-				}
-				if nodes[i], err = serve(i, node.addr); err != nil {
-					return err
-				}
-				slowest = max(slowest, time.Since(start))
-				restarts++
-				t.progress.show(restarts, rounds*rollingNodes, "%d restarts, %d requests", restarts, sent.Load())
-				t.sleep(rollingPause)
-			}
+	sent, stop := l.start(t, rollingConnections, 0)
+	for round := 0; round < rounds || sent.Load() < least; round++ {
+		for i, node := range nodes {
+			start := time.Now()
+			node.terminate(t)
+			nodes[i] = serve(i, node.addr)
+			slowest = max(slowest, time.Since(start))
+			restarts++
+			t.progress.show(restarts, rounds*nodeCount, "%d restarts, %d requests", restarts, sent.Load())
+			t.sleep(rollingPause)
 		}
-		return nil
-	})
+	}
+	back := stop()
 	t.got("restarts", restarts)
 	t.got("slowestRestartMs", ms(slowest))
 	t.got("requests", back.sent())
@@ -78,26 +53,6 @@ func rollingRestart(t *trial) error {
 	t.got("p99Ms", ms(p99(back.took)))
 	t.want(back.sent() >= least, "only %d requests", back.sent())
 	t.want(back.good == back.sent(), "%d of %d requests failed: %s", back.sent()-back.good, back.sent(), back.first)
-	if err != nil {
-		return err
-	}
-	there, err := l.count()
+	there := l.count()
 	t.want(int64(there) == back.created, "%d pages are there, and %d were made", there, back.created)
-	return err
-}
-
-// terminate asks a server to stop and waits until it has.
-func (s *server) terminate(t *trial) error {
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return err
-	}
-	select {
-	case <-s.ended:
-	case <-t.ctx.Done():
-		return t.ctx.Err()
-	}
-	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
-		return errors.New("the server ended with " + s.cmd.ProcessState.String())
-	}
-	return nil
 }

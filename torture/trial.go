@@ -40,13 +40,9 @@ func newTrial(ctx context.Context, name, dir, binary string, short bool, seed ui
 }
 
 // prepare makes the folder and the App key.
-func (t *trial) prepare() error {
-	if err := os.Mkdir(t.dir, 0o755); err != nil {
-		return err
-	}
-	out, err := exec.CommandContext(t.ctx, t.binary, "keygen").Output()
-	t.key = strings.TrimSpace(string(out))
-	return err
+func (t *trial) prepare() {
+	check(os.Mkdir(t.dir, 0o755))
+	t.key = strings.TrimSpace(string(must(exec.CommandContext(t.ctx, t.binary, "keygen").Output())))
 }
 
 // random is a source of choices for one goroutine.
@@ -120,6 +116,19 @@ func (t *trial) atEnd(end func()) {
 func (t *trial) stopAll() {
 	for _, end := range slices.Backward(t.ends) {
 		end()
+	}
+}
+
+// poll waits until a condition holds. It fails the run when the run's time is
+// over, or when a process that it depends on has ended.
+func (t *trial) poll(what string, p *process, every time.Duration, holds func() bool) {
+	for !holds() {
+		check(t.ctx.Err())
+		if p != nil && !p.running() {
+			log, _ := os.ReadFile(p.log) // it may have none
+			check(fmt.Errorf("%s: the process ended: %s", what, lastLine(log)))
+		}
+		t.sleep(every)
 	}
 }
 

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+var killSQLiteRun = run{
+	name: "kill-sqlite",
+	target: "200 kills -9 under 16 writers, at least 50,000 acknowledged writes: none lost, none half done or doubled, " +
+		"each with its audit entry, ready again within 1 s",
+	short: "5 kills -9 under 16 writers, at least 1,000 acknowledged writes: none lost, none half done or doubled, " +
+		"each with its audit entry, and the server is ready again (times are reported, not judged)",
+	limit: 20 * time.Minute, shortLimit: 4 * time.Minute,
+	do: killSQLite,
+}
+
+var killNodeRun = run{
+	name: "kill-node",
+	target: "20 kills -9 of one of 3 nodes on PostgreSQL, under 16 writers with at least 3,000 acknowledged writes: none lost, " +
+		"none half done or doubled, each with its audit entry; the other nodes answer as expected, or 503",
+	short: "the same with 3 kills and at least 100 acknowledged writes",
+	limit: 10 * time.Minute, shortLimit: 4 * time.Minute,
+	do: killNode,
+}
+
+var killPostgresRun = run{
+	name: "kill-postgres",
+	target: "PostgreSQL killed with -9 20 times under 3 nodes and 16 writers with at least 3,000 acknowledged writes: none lost, " +
+		"none half done or doubled, each with its audit entry; only 503 meanwhile, and no broken connection; " +
+		"every node writes and reads within 2 s after PostgreSQL accepts connections; no node is started again",
+	short: "the same with 3 kills and at least 100 acknowledged writes (times are reported, not judged)",
+	limit: 10 * time.Minute, shortLimit: 4 * time.Minute,
+	do: killPostgres,
+}
+
+const (
+	killWriters = 16
+	killSites   = 4
+)
+
+func killSQLite(t *trial) {
+	kills, least := pick(t, 200, 5), pick(t, 50_000, 1_000)
+	serve := func() *server { return t.serve("server", "--data", t.folder("data")) }
+	s := serve()
+	f := newFleet(t, s.addr, killWriters, killSites)
+	var slowest time.Duration
+	killed := 0
+	defer func() {
+		t.got("kills", killed)
+		f.figures(t, least)
+		t.got("slowestReadyMs", ms(slowest))
+		t.want(t.short || slowest <= time.Second, "the server took %s to be ready again", slowest)
+	}()
+	cut := func(_ *writer, err error) error {
+		if errors.Is(err, errUnexpected) || errors.Is(err, errUnavailable) {
+			return err
+		}
+		return errSitOut
+	}
+	for kill := range kills {
+		quota := least/kills + t.rng.IntN(least/kills/5)
+		if kill == kills-1 { // the last round does what is left
+			quota = max(quota, least-f.acknowledged())
+		}
+		f.whileWriting(t, cut, func() {
+			f.waitForWrites(t, quota)
+			time.Sleep(time.Duration(t.rng.IntN(20_000)) * time.Microsecond)
+			s.kill()
+		})
+		killed++
+		s = serve()
+		slowest = max(slowest, s.ready)
+		f.inspect(t, s.addr)
+		t.progress.show(killed, kills, "%d kills, %d acknowledged writes, %d lost, slowest start %s", killed, f.acknowledged(), f.lost(), slowest.Round(time.Millisecond))
+	}
+	f.inspectAll(t)
+}
+
+func killNode(t *trial) {
+	kills, least := pick(t, 20, 3), pick(t, 3_000, 100)
+	pg := startPostgres(t, "postgres")
+	n := startNodes(t, pg.url("postgres"))
+	f := newFleet(t, n.servers[0].addr, killWriters, killSites)
+	killed := 0
+	defer func() {
+		t.got("kills", killed)
+		f.figures(t, least)
+		n.figures()
+	}()
+	for range kills {
+		f.spread(n.servers)
+		n.whileReading(func() { killOneNode(t, pg, n, f, t.rng.IntN(nodeCount)) })
+		killed++
+		t.sleep(settled)
+		f.inspect(t, n.servers[t.rng.IntN(nodeCount)].addr)
+		t.progress.show(killed, kills, "%d kills, %d acknowledged writes, %d lost", killed, f.acknowledged(), f.lost())
+	}
+	f.inspectAll(t)
+}
+
+// killOneNode kills a node under its writers and starts it again. A writer whose
+// request had a key sends it again to another node at once, and goes on there;
+// the others find out later what became of theirs.
+func killOneNode(t *trial, pg *postgres, n *nodes, f *fleet, victim int) {
+	dead, refuge := n.servers[victim].addr, n.servers[(victim+1+t.rng.IntN(nodeCount-1))%nodeCount].addr
+	var killed atomic.Bool
+	handle := func(w *writer, err error) error {
+		switch {
+		case errors.Is(err, errUnavailable):
+			return w.persist(t)
+		case errors.Is(err, errUnexpected):
+			return err
+		case w.client.addr != dead || !killed.Load():
+			return fmt.Errorf("%w: a running node did not answer: %w", errUnexpected, err)
+		case w.pending.key == "":
+			return errSitOut
+		}
+		w.use(refuge)
+		return w.persist(t)
+	}
+	f.whileWriting(t, handle, func() {
+		t.sleep(time.Duration(200+t.rng.IntN(400)) * time.Millisecond)
+		n.stopReader(victim)
+		killed.Store(true)
+		n.servers[victim].kill()
+		// A commit may have been on its way when its node died.
+		pg.waitUntil(fmt.Sprintf("select count(*) = 0 from pg_stat_activity where application_name = '%s'", n.name(victim)))
+		n.start(victim)
+		n.startReader(victim)
+		t.sleep(100 * time.Millisecond)
+	})
+}
+
+func killPostgres(t *trial) {
+	pg := startPostgres(t, "postgres")
+	o := newOutages(t, startNodes(t, pg.url("postgres")), 200*time.Millisecond)
+	defer func() { o.figures(pick(t, 3_000, 100), 2*time.Second) }()
+	o.each(pick(t, 20, 3), "kills", func() {
+		pg.kill()
+		t.sleep(time.Duration(t.rng.IntN(500)) * time.Millisecond)
+		pg.start()
+	})
+}

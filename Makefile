@@ -28,6 +28,10 @@ test: deps ## Run all tests, on both database engines
 .PHONY: check
 check: generated lint test torture-short ## What CI runs: generated files fresh, lint, all tests, short torture
 
+.PHONY: lines
+lines: ## Count the lines of Go, in all and by package
+	@tools/lines.sh
+
 .PHONY: lint
 lint: ## Run the linters (the first run builds them, some minutes)
 	go vet ./...

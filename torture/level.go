@@ -60,7 +60,7 @@ func metric(name string, unit float64) func(string, *server) (float64, error) {
 }
 
 func level(t *trial) {
-	s, l, theirs := loadedServer(t, "--data", t.folder("data"))
+	s, l, theirs := loadedServer(t, nil)
 	l.closedLoop(t, steadyConnections, time.Second)
 	capacity := measureCapacity(t, s, l, theirs)
 	t.got("capacity", math.Round(capacity))

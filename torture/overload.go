@@ -19,13 +19,13 @@ var overloadRun = run{
 	short: "5 times the capacity: only 2xx, and 429 or 503 with Retry-After, no broken connection, /healthz and /readyz answer 200, " +
 		"and within 5 s no 5xx (rates and times are reported, not judged: it takes longer to measure them)",
 	limit: 4 * time.Minute, shortLimit: 3 * time.Minute,
-	do: func(t *trial) { overload(t, "--data", t.folder("data")) },
+	do: func(t *trial) { overload(t, nil) },
 }
 
 var overloadPostgresRun = run{
 	name: "overload-postgres", target: overloadRun.target, short: overloadRun.short,
 	limit: overloadRun.limit, shortLimit: overloadRun.shortLimit,
-	do: func(t *trial) { overload(t, "--database-url", startPostgres(t, "postgres").url("postgres")) },
+	do: func(t *trial) { overload(t, startPostgres(t, "postgres")) },
 }
 
 const (
@@ -39,8 +39,9 @@ const (
 	maxProbeP99     = 100 * time.Millisecond
 )
 
-func overload(t *trial, store ...string) {
-	s, l, theirs := loadedServer(t, store...)
+// overload runs on SQLite, or on a PostgreSQL.
+func overload(t *trial, pg *postgres) {
+	s, l, theirs := loadedServer(t, pg)
 	l.mix()
 	t.progress.show(0, overloadRounds, "warming up")
 	l.closedLoop(t, steadyConnections, time.Second)
@@ -58,12 +59,20 @@ func overload(t *trial, store ...string) {
 
 // loadedServer starts a server and a load on a half of the cores each, until the
 // run ends: capacity means something only where the load does not take the
-// server's processor away.
-func loadedServer(t *trial, store ...string) (s *server, l *load, theirs cores) {
+// server's processor away. A PostgreSQL has the server's cores.
+func loadedServer(t *trial, pg *postgres) (s *server, l *load, theirs cores) {
 	mine, theirs := splitCores()
-	pin(t, mine)
-	t.atEnd(func() { pin(t, allCores()) })
+	store := []string{"--data", t.folder("data")}
+	if pg != nil {
+		store = []string{"--database-url", pg.url("postgres")}
+		pin(t, theirs, append(pg.children(), pg.pid())...)
+	}
+	pin(t, mine, os.Getpid())
+	t.atEnd(func() { pin(t, allCores(), os.Getpid()) })
 	s = t.serveBy([]string{"taskset", "-c", theirs.String()}, "server", t.freeAddress("127.0.0.1"), store...)
+	if pg != nil {
+		s.database = pg.process
+	}
 	return s, newLoad(s.addr, t.key), theirs
 }
 
@@ -200,10 +209,12 @@ func busy(c cores) (d time.Duration) {
 	return d
 }
 
-// pin keeps this program on some cores.
-func pin(t *trial, c cores) {
-	out, err := exec.CommandContext(context.WithoutCancel(t.ctx), "taskset", "-a", "-p", "-c", c.String(), strconv.Itoa(os.Getpid())).CombinedOutput()
-	t.want(err == nil, "taskset (Debian's package util-linux): %v: %s", err, out)
+// pin keeps processes on some cores.
+func pin(t *trial, c cores, pids ...int) {
+	for _, pid := range pids {
+		out, err := exec.CommandContext(context.WithoutCancel(t.ctx), "taskset", "-a", "-p", "-c", c.String(), strconv.Itoa(pid)).CombinedOutput()
+		t.want(err == nil, "taskset (Debian's package util-linux): %v: %s", err, out)
+	}
 }
 
 func rounded(x float64) float64 { return math.Round(100*x) / 100 }

@@ -79,8 +79,9 @@ func (p *process) running() bool {
 // server is a running Galley.
 type server struct {
 	*process
-	addr  string
-	ready time.Duration // from its start until it took requests
+	database *process // on the same cores; nil: none
+	addr     string
+	ready    time.Duration // from its start until it took requests
 }
 
 // serve starts a server on loopback and waits until it is ready. It has no rate
@@ -170,17 +171,25 @@ func (p *process) memory() (now, peak float64) {
 // forgetPeak makes the kernel count the peak of memory anew.
 func (p *process) forgetPeak() { check(os.WriteFile(procFile(p.pid(), "clear_refs"), []byte("5"), 0)) }
 
-// cpu is the processor time that a process has used.
-func (p *process) cpu() time.Duration {
-	text, err := os.ReadFile(procFile(p.pid(), "stat"))
-	if err != nil {
-		return 0
+// cpu is the processor time that a server and its database have used.
+func (s *server) cpu() (used time.Duration) {
+	pids := []int{s.pid()}
+	if s.database != nil {
+		pids = append(append(pids, s.database.pid()), s.database.children()...)
 	}
-	// The fields after the name, which may contain spaces.
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	user, _ := strconv.ParseInt(fields[11], 10, 64)
-	system, _ := strconv.ParseInt(fields[12], 10, 64)
-	return time.Duration(user+system) * time.Second / ticksPerSecond
+	for _, pid := range pids {
+		text, err := os.ReadFile(procFile(pid, "stat"))
+		if err != nil {
+			continue // it has ended
+		}
+		// The fields after the name, which may contain spaces: those of the process
+		// and of its children that have ended.
+		for _, field := range strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))[11:15] {
+			ticks, _ := strconv.ParseInt(field, 10, 64)
+			used += time.Duration(ticks) * time.Second / ticksPerSecond
+		}
+	}
+	return used
 }
 
 // ticksPerSecond is the kernel's unit in /proc, the same on every Linux.

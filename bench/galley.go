@@ -55,9 +55,7 @@ func (c *contents) at(number int) page {
 
 func (g *galley) does(op operation) bool { return !g.uncached || op.isRead() }
 
-func (g *galley) processes() (service, database []int) {
-	return []int{g.server.pid()}, g.engine.pids()
-}
+func (g *galley) processes() (service, database []int) { return []int{g.server.pid()}, g.engine.pids() }
 
 // unlimited is a rate that no client reaches: the limiter works as usual, and
 // refuses no request.

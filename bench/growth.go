@@ -261,9 +261,7 @@ func sized(n int, of string) string {
 }
 
 // name is what grows, and how far.
-func (c curve) name() string {
-	return "growth to " + sized(c.Levels[len(c.Levels)-1].Size, c.Of)
-}
+func (c curve) name() string { return "growth to " + sized(c.Levels[len(c.Levels)-1].Size, c.Of) }
 
 func (g *growth) verdicts() (all []verdict) {
 	for _, c := range g.Curves {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -149,6 +150,152 @@ func TestReportFolder(t *testing.T) {
 		got, err := reportFolder(c.asked, c.rough)
 		if got != c.want || (err != nil) != c.fails {
 			t.Errorf("%q, rough %t: got %q, %v", c.asked, c.rough, got, err)
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   float64
+	}{
+		{[]float64{7}, 7},
+		{[]float64{3, 1}, 2},
+		{[]float64{9, 1, 5}, 5},
+		{[]float64{4, 1, 100, 2}, 3},
+	} {
+		before := slices.Clone(c.values)
+		if got := median(c.values); got != c.want {
+			t.Errorf("the median of %v is %v, not %v", c.values, c.want, got)
+		}
+		if !slices.Equal(before, c.values) {
+			t.Errorf("%v were put into another order", before)
+		}
+	}
+}
+
+func TestLatencyOf(t *testing.T) {
+	var took []time.Duration
+	for i := range 200 {
+		took = append(took, time.Duration(200-i)) // 1 to 200
+	}
+	if got, want := latencyOf(took), (latency{101, 199}); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got, want := latencyOf([]time.Duration{5}), (latency{5, 5}); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestRatiosAreOfOneRound has a round in which all were slow: ratios of
+// medians would mix it with another.
+func TestRatiosAreOfOneRound(t *testing.T) {
+	var r results[figure]
+	r = r.add(0, "get", "a", figure{Rate: 100})
+	r = r.add(0, "get", "b", figure{Rate: 50})
+	r = r.add(1, "get", "a", figure{Rate: 10})
+	r = r.add(1, "get", "b", figure{Rate: 5})
+	r = r.add(2, "get", "a", figure{Rate: 80}) // b has no figure here
+	r = r.add(2, "list", "b", figure{Rate: 1})
+	if got := r.ratios("get", "a", "b", figure.rate); !slices.Equal(got, []float64{2, 2}) {
+		t.Errorf("got %v", got)
+	}
+	if got := r.values("get", "a", figure.rate); !slices.Equal(got, []float64{100, 10, 80}) {
+		t.Errorf("got %v", got)
+	}
+	if got := r.ratios("list", "b", "get", figure.rate); got != nil {
+		t.Errorf("got %v", got)
+	}
+	r = r.add(1, "list", "b", figure{Rate: 20})
+	if got := r.ratios("list", "b", "get", figure.rate); !slices.Equal(got, []float64{4}) {
+		t.Errorf("compared with another operation, got %v", got)
+	}
+	if got := r.values("create", "a", figure.rate); got != nil {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	most := target{"get", "get by id", onSQLite, cpu, bareLimit, 2, 0}
+	least := target{"create", "create", onSQLite, rate, "", 0, 5000}
+	for _, c := range []struct {
+		target target
+		values []float64
+		met    bool
+		value  float64
+	}{
+		{most, []float64{9, 2, 1}, true, 2},
+		{most, []float64{1, 2.01, 9}, false, 2.01},
+		{least, []float64{5000}, true, 5000},
+		{least, []float64{4999}, false, 4999},
+	} {
+		got := c.target.judge(c.values)
+		if len(got) != 1 || got[0].value != c.value || got[0].met() != c.met {
+			t.Errorf("%v of %v: got %+v", c.values, c.target, got)
+		}
+	}
+	if got := most.judge(nil); got != nil {
+		t.Errorf("a target without figures got %v", got)
+	}
+}
+
+func TestSummaries(t *testing.T) {
+	like := func(operation, who string, value float64) verdict {
+		return verdict{target{"get", operation, who, cpu, bareLimit, 2, 0}, value}
+	}
+	all := summarize([]verdict{
+		like("by id", onSQLite, 1.5), like("by id", onPostgres, 2.5), like("by pathname", onSQLite, 2.25), like("by pathname", onPostgres, 3),
+		like("localized", onSQLite, 1.25),
+	})
+	if len(all) != 2 {
+		t.Fatalf("got %d summaries: %v", len(all), all)
+	}
+	for i, want := range []string{
+		"FAIL  Galley on SQLite, get: CPU a request 1.25 to 2.25 x of bare net/http (at most 2 x; by pathname)",
+		"FAIL  Galley on PostgreSQL, get: CPU a request 2.50 to 3.00 x of bare net/http (at most 2 x)",
+	} {
+		if got := all[i].String(); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	met := summarize(judgeMemory(map[string]memory{onPostgres: {Idle: 39_960_000}}))
+	if got, want := met[0].String(), "pass  Galley on PostgreSQL, after start: memory when idle 40.0 MB (at most 40 MB)"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestFormats(t *testing.T) {
+	for got, want := range map[string]string{
+		digits(0):        "0",
+		digits(0.0456):   "0.0456",
+		digits(0.1):      "0.100",
+		digits(9.994):    "9.99",
+		digits(9.996):    "10.0",
+		digits(14.16):    "14.2",
+		digits(99.96):    "100",
+		digits(721.4):    "721",
+		digits(999.7):    "1,000",
+		digits(54383):    "54,400",
+		digits(1234567):  "1,230,000",
+		digits(999_999):  "1,000,000",
+		count(0):         "0",
+		count(999):       "999",
+		count(1000):      "1,000",
+		count(1_000_000): "1,000,000",
+
+		durationText(0):                       "–",
+		durationText(14_160):                  "14.2 µs",
+		durationText(999_900):                 "1.00 ms",
+		durationText(2 * time.Millisecond):    "2.00 ms",
+		durationText(1390 * time.Millisecond): "1.39 s",
+		durationText(115 * time.Second):       "115 s",
+		bytesText(25_480_000):                 "25.5 MB",
+		sized(1, ofLocales):                   "1 locale",
+		sized(10_000, ofPages):                "10,000 pages",
+		progressText(250_000, 1_000_000, 5e3): "250,000 of 1,000,000 pages, 5,000/s, 2m30s to go",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

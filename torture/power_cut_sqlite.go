@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"math"
+	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -59,4 +64,210 @@ func powerCutSQLite(t *trial) {
 	t.got("unsafeRestarts", trace.unsafeRestarts)
 	t.want(acknowledged >= least, "only %d writes", acknowledged)
 	t.want(trace.unsafeRestarts == 0, "%d times the log was begun anew before the database was synced", trace.unsafeRestarts)
+}
+
+// trace is what a server wrote and synced, in the order of the system calls.
+// Times are line numbers of the trace: only their order matters.
+type trace struct {
+	writes  []*logWrite
+	syncs   []*span        // of the log
+	first   map[string]int // which write has a UUID's text first
+	answers map[string]int // when an answer began to be written, by request id
+
+	restarts, unsafeRestarts int
+}
+
+// span is from when to when a call lasted.
+type span struct{ start, end int }
+
+// never is the end of calls that failed or were cut off.
+const never = math.MaxInt
+
+// finish notes the end of a call, unless it failed.
+func (s *span) finish(number int, line string) {
+	tail := line[max(0, len(line)-80):] // what was written may say anything
+	if !strings.Contains(tail, " = -1 E") {
+		s.end = number
+	}
+}
+
+// logWrite is a write to SQLite's write-ahead log.
+type logWrite struct {
+	*span
+	commit bool // it announces the last frame of a transaction
+}
+
+var requestIDs = regexp.MustCompile(`X-Request-Id: ([0-9a-f-]{36})`)
+
+// cutCall takes a line apart that tells of a call on a file:
+//
+//	17 pwrite64(9</data/galley.db-wal>, "...", 24, 32) = 24
+func cutCall(line string) (thread, name, path, rest string, ok bool) {
+	thread, line, _ = strings.Cut(line, " ")
+	name, line, _ = strings.Cut(strings.TrimLeft(line, " "), "(")
+	_, line, _ = strings.Cut(line, "<")
+	path, rest, ok = strings.Cut(line, ">")
+	return thread, name, path, strings.TrimPrefix(rest, ", "), ok
+}
+
+// cutResumed takes a line apart that tells of the end of a call, during which
+// other threads made calls:
+//
+//	17 <... fsync resumed>) = 0
+func cutResumed(line string) (thread string, ok bool) {
+	thread, line, _ = strings.Cut(line, " ")
+	return thread, strings.HasPrefix(strings.TrimLeft(line, " "), "<... ")
+}
+
+// readTrace reads what strace wrote.
+func readTrace(file string) (*trace, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	tr := &trace{first: map[string]int{}, answers: map[string]int{}}
+	open := map[string]*span{}                // calls that are under way, by thread
+	written, synced := &span{-1, -1}, &span{} // the database file itself
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for number := 0; lines.Scan(); number++ {
+		line := lines.Text()
+		if thread, ok := cutResumed(line); ok {
+			if call := open[thread]; call != nil {
+				call.finish(number, line)
+			}
+			delete(open, thread)
+			continue
+		}
+		thread, name, path, rest, ok := cutCall(line)
+		if !ok {
+			continue
+		}
+		call := &span{number, never}
+		syncs := name == "fsync" || name == "fdatasync"
+		switch {
+		case strings.HasSuffix(path, ".db-wal") && syncs:
+			tr.syncs = append(tr.syncs, call)
+		case strings.HasSuffix(path, ".db-wal"):
+			if _, numbers := cutBytes(rest); strings.HasPrefix(numbers, "32, 0") {
+				tr.restarts++
+				if written.end > synced.start {
+					tr.unsafeRestarts++
+				}
+			}
+			tr.noteIDs(rest)
+			tr.writes = append(tr.writes, &logWrite{call, announcesCommit(rest)})
+		case strings.HasSuffix(path, ".db") && syncs:
+			synced = call
+		case strings.HasSuffix(path, ".db"):
+			written = call
+		case strings.HasPrefix(rest, `"HTTP/1.1 2`):
+			if id := requestIDs.FindStringSubmatch(rest); id != nil {
+				tr.answers[id[1]] = number
+			}
+		}
+		if strings.HasSuffix(line, "<unfinished ...>") {
+			open[thread] = call
+		} else {
+			call.finish(number, line)
+		}
+	}
+	return tr, lines.Err()
+}
+
+// cutBytes takes the arguments of a write apart: the bytes, as strace shows
+// them, and what follows: how many, and where.
+func cutBytes(arguments string) (text, numbers string) {
+	end := strings.LastIndex(arguments, `", `)
+	if end < 1 {
+		return "", ""
+	}
+	return arguments[1:end], arguments[end+len(`", `):]
+}
+
+// noteIDs notes the UUIDs (version 7) in the next write.
+func (tr *trace) noteIDs(text string) {
+	const before, length = 13, 36 // of the version's digit and its hyphen
+	for at := 0; ; {
+		next := strings.Index(text[at:], "-7")
+		if next < 0 {
+			return
+		}
+		at += next
+		if start := at - before; start >= 0 && start+length <= len(text) {
+			id := text[start : start+length]
+			if _, ok := tr.first[id]; !ok {
+				tr.first[strings.Clone(id)] = len(tr.writes)
+			}
+		}
+		at += len("-7")
+	}
+}
+
+// announcesCommit tells whether a write is the header of a transaction's last
+// frame: its second number is the size of the database, and 0 in all others.
+func announcesCommit(rest string) bool {
+	text, numbers := cutBytes(rest)
+	if !strings.HasPrefix(numbers, "24, ") {
+		return false
+	}
+	header := unescape(text)
+	return len(header) == 24 && header[4:8] != "\x00\x00\x00\x00"
+}
+
+// unescape turns what strace shows of bytes into the bytes.
+func unescape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		if at := strings.IndexByte(`tnvfr`, s[i]); at >= 0 {
+			b.WriteByte("\t\n\v\f\r"[at])
+			continue
+		}
+		if s[i] < '0' || s[i] > '7' {
+			b.WriteByte(s[i])
+			continue
+		}
+		value := 0
+		for end := i + 3; i < end && i < len(s) && s[i] >= '0' && s[i] <= '7'; i++ {
+			value = 8*value + int(s[i]-'0')
+		}
+		i--
+		b.WriteByte(byte(value))
+	}
+	return b.String()
+}
+
+// synced tells what is wrong with the order of a write, its sync, and its
+// answer. The write is known by its audit entry, which has the request's id.
+func (tr *trace) synced(requestID string) error {
+	answer, ok := tr.answers[requestID]
+	if !ok {
+		return errors.New("its answer is not in the trace")
+	}
+	first, ok := tr.first[requestID]
+	if !ok || first == 0 {
+		return errors.New("it was never written to the log")
+	}
+	// The frame's own header stands before it, and the transaction ends with
+	// the frame after the header that says so.
+	last := first - 1
+	for last < len(tr.writes) && !tr.writes[last].commit {
+		last++
+	}
+	if last+1 >= len(tr.writes) {
+		return errors.New("it was never committed")
+	}
+	written := tr.writes[last+1].end
+	for _, s := range tr.syncs {
+		if s.start > written && s.end < answer {
+			return nil
+		}
+	}
+	return fmt.Errorf("it was answered at line %d of the trace; its commit was written at line %d and not synced in between", answer, written)
 }

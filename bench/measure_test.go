@@ -98,3 +98,41 @@ func TestResidentOf(t *testing.T) {
 		t.Errorf("a process that is none has %d bytes", n)
 	}
 }
+
+func TestInfoOf(t *testing.T) {
+	cpuinfo := []byte("processor\t: 0\nmodel\t\t: 85\nmodel name\t: Some CPU @ 2.5GHz: fast\n\nprocessor\t: 1\nmodel name\t: Other\n")
+	if got, want := infoOf(cpuinfo, "model name"), "Some CPU @ 2.5GHz: fast"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := infoOf(cpuinfo, "bogomips"); got != "unknown" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestMemoryOf(t *testing.T) {
+	if n, err := memoryOf([]byte("MemTotal:       24683468 kB\nMemFree:        16350000 kB\n")); err != nil || n != 24683468<<10 {
+		t.Errorf("got %d, %v", n, err)
+	}
+	for _, text := range []string{"", "MemTotal: 5 pages\n", "MemTotal: some kB\n"} {
+		if n, err := memoryOf([]byte(text)); err == nil {
+			t.Errorf("%q is read as %d", text, n)
+		}
+	}
+}
+
+func TestLayerOf(t *testing.T) {
+	for _, c := range []struct {
+		want  string
+		stack []string
+	}{
+		{"SQLite", []string{"runtime.memmove", "modernc.org/sqlite/lib._sqlite3VdbeExec", "database/sql.(*Rows).Next"}},
+		{"memory: allocation and collection", []string{"runtime.nextFreeFast", "runtime.mallocgc", "net/http.readRequest"}},
+		{"system calls: sockets, files, waiting", []string{"internal/runtime/syscall/linux.Syscall6", "syscall.write", "net/http.(*conn).serve"}},
+		{"net/http", []string{"indexbytebody", "bufio.(*Reader).ReadSlice", "net/http.readRequest"}},
+		{elsewhere, []string{"runtime.goexit"}},
+	} {
+		if got := layerOf(c.stack); got != c.want {
+			t.Errorf("%v: %s, want %s", c.stack, got, c.want)
+		}
+	}
+}

@@ -86,8 +86,6 @@ func watchLevels(t *trial, s *server, gauges []*gauge) {
 	d, every := pick(t, levelFor, levelShortFor), pick(t, levelEvery, levelShortEvery)
 	for start := time.Now(); time.Since(start) < d; t.sleep(every) {
 		check(t.ctx.Err())
-		// A profile collects garbage first: what is left is in use.
-		check(c.must(200, "GET", "/debug/pprof/heap?gc=1", "", nil))
 		metrics := must(c.do("GET", "/metrics", ""))
 		var now []string
 		for _, g := range gauges {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Locale is a language, optionally of a region, that a site speaks.
+// Locale is a language of a site, optionally of a region.
 type Locale struct {
 	ID         ID
 	SiteID     ID
@@ -17,14 +17,6 @@ type Locale struct {
 	PathPrefix *string
 	CreatedAt  time.Time
 	DeletedAt  *time.Time
-}
-
-// EffectivePrefix is the path prefix that the locale's addresses begin with.
-func (l Locale) EffectivePrefix() string {
-	if l.PathPrefix != nil {
-		return *l.PathPrefix
-	}
-	return l.Code
 }
 
 var (
@@ -112,21 +104,33 @@ func (ls Locales) ByID(id ID) (Locale, bool) {
 	return Locale{}, false
 }
 
-// ByCode finds the locale that holds a canonical code now.
+// ByCode finds the locale that holds a canonical code now. Earlier versions
+// stored codes that have been replaced, such as iw; the canonical form finds
+// those too.
 func (ls Locales) ByCode(code string) (Locale, bool) {
-	for _, l := range ls {
-		if l.Code == code && l.DeletedAt == nil {
-			return l, true
+	for _, same := range []func(string) bool{
+		func(stored string) bool { return stored == code },
+		func(stored string) bool { return canonicalCode(stored) == code },
+	} {
+		for _, l := range ls {
+			if l.DeletedAt == nil && same(l.Code) {
+				return l, true
+			}
 		}
 	}
 	return Locale{}, false
+}
+
+func canonicalCode(stored string) string {
+	code, _ := ParseLocaleCode(stored) // what was stored was once valid
+	return code
 }
 
 // DeletedByCode finds the locale with this code that was deleted last.
 func (ls Locales) DeletedByCode(code string) (Locale, bool) {
 	var found Locale
 	for _, l := range ls {
-		if l.Code == code && l.DeletedAt != nil && (found.DeletedAt == nil || !l.DeletedAt.Before(*found.DeletedAt)) {
+		if l.DeletedAt != nil && canonicalCode(l.Code) == code && (found.DeletedAt == nil || !l.DeletedAt.Before(*found.DeletedAt)) {
 			found = l
 		}
 	}
@@ -147,21 +151,39 @@ func (ls Locales) Find(idOrCode string) (Locale, bool) {
 	return ls.ByCode(code)
 }
 
-// CheckUnique refuses a locale whose code, domain or effective path prefix
-// another locale of the site holds.
-func (ls Locales) CheckUnique(l Locale) error {
+// CheckUnique refuses a locale of a site if another of its locales has the same
+// code, or is served at the same origin and path prefix.
+func (ls Locales) CheckUnique(site Site, l Locale) error {
+	code, place := canonicalCode(l.Code), site.Place(l)
 	for _, o := range ls {
-		if o.ID == l.ID || o.DeletedAt != nil {
-			continue
-		}
 		switch {
-		case o.Code == l.Code:
+		case o.ID == l.ID || o.DeletedAt != nil:
+		case canonicalCode(o.Code) == code:
 			return Conflict("A locale with this code already exists")
-		case l.Domain != nil && equalPtr(o.Domain, l.Domain):
-			return Conflict("A locale with this domain already exists")
-		case o.EffectivePrefix() == l.EffectivePrefix():
-			return Conflict("A locale with this path prefix already exists")
+		case site.Place(o) == place:
+			return placeTaken(o)
 		}
 	}
 	return nil
+}
+
+// CheckPlaces refuses a site of which two locales are served at the same origin
+// and path prefix.
+func (ls Locales) CheckPlaces(site Site) error {
+	taken := map[Place]bool{}
+	for _, l := range ls {
+		if l.DeletedAt != nil {
+			continue
+		}
+		place := site.Place(l)
+		if taken[place] {
+			return placeTaken(l)
+		}
+		taken[place] = true
+	}
+	return nil
+}
+
+func placeTaken(by Locale) error {
+	return Conflict("The locale " + by.Code + " is already served at this origin and path prefix")
 }

@@ -71,26 +71,46 @@ func TestLocalesCheckUnique(t *testing.T) {
 	deleted := time.Unix(0, 0)
 	en := cms.Locale{ID: cms.NewID(), Code: "en"}
 	fr := cms.Locale{ID: cms.NewID(), Code: "fr", Domain: new("https://a.example"), PathPrefix: new("french")}
+	nl := cms.Locale{ID: cms.NewID(), Code: "nl", Domain: new("https://n.example")}
+	pl := cms.Locale{ID: cms.NewID(), Code: "pl"}
+	old := cms.Locale{ID: cms.NewID(), Code: "iw"}
 	gone := cms.Locale{ID: cms.NewID(), Code: "de", Domain: new("https://d.example"), DeletedAt: &deleted}
-	locales := cms.Locales{en, fr, gone}
+	locales := cms.Locales{en, fr, nl, pl, old, gone}
+	site := cms.Site{HostOrigin: new("https://www.example"), DefaultLocaleID: en.ID}
 	for name, c := range map[string]struct {
 		locale cms.Locale
 		taken  bool
 	}{
-		"itself":                         {fr, false},
-		"another code":                   {cms.Locale{Code: "it"}, false},
-		"the same code":                  {cms.Locale{Code: "fr", PathPrefix: new("x")}, true},
-		"the same domain":                {cms.Locale{Code: "it", Domain: new("https://a.example")}, true},
-		"no domain beside no domain":     {cms.Locale{Code: "it"}, false},
-		"a prefix that is another":       {cms.Locale{Code: "it", PathPrefix: new("french")}, true},
-		"a prefix that is a code in use": {cms.Locale{Code: "it", PathPrefix: new("en")}, true},
-		"a code that is a prefix in use": {cms.Locale{Code: "french"}, true},
-		"a code whose prefix is custom":  {cms.Locale{Code: "it", PathPrefix: new("fr")}, false},
-		"the root":                       {cms.Locale{Code: "it", PathPrefix: new("")}, false},
-		"all of a deleted one":           {cms.Locale{Code: "de", Domain: new("https://d.example")}, false},
+		"itself":                           {fr, false},
+		"another code":                     {cms.Locale{Code: "it"}, false},
+		"the same code":                    {cms.Locale{Code: "fr", PathPrefix: new("x")}, true},
+		"the code that replaced it":        {cms.Locale{Code: "he", PathPrefix: new("x")}, true},
+		"the same domain, another prefix":  {cms.Locale{Code: "it", Domain: new("https://a.example")}, false},
+		"the same domain and prefix":       {cms.Locale{Code: "it", Domain: new("https://a.example"), PathPrefix: new("french")}, true},
+		"a domain at its root":             {cms.Locale{Code: "it", Domain: new("https://n.example")}, true},
+		"a domain at its root, explicitly": {cms.Locale{Code: "it", Domain: new("https://n.example"), PathPrefix: new("")}, true},
+		"a prefix of another origin":       {cms.Locale{Code: "it", PathPrefix: new("french")}, false},
+		"a code as a prefix":               {cms.Locale{Code: "it", PathPrefix: new("pl")}, true},
+		"the default locale's code":        {cms.Locale{Code: "it", PathPrefix: new("en")}, false},
+		"a code as prefix, elsewhere":      {cms.Locale{Code: "it", Domain: new("https://i.example"), PathPrefix: new("pl")}, false},
+		"the site's origin as a domain":    {cms.Locale{Code: "it", Domain: new("https://www.example"), PathPrefix: new("pl")}, true},
+		"the default locale's root":        {cms.Locale{Code: "it", PathPrefix: new("")}, true},
+		"its root by domain":               {cms.Locale{Code: "it", Domain: new("https://www.example")}, true},
+		"all of a deleted one":             {cms.Locale{Code: "de", Domain: new("https://d.example")}, false},
 	} {
-		err := locales.CheckUnique(c.locale)
+		err := locales.CheckUnique(site, c.locale)
 		if (cms.CodeOf(err) == cms.CodeConflict) != c.taken || (err != nil) != c.taken {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := locales.CheckPlaces(site); err != nil {
+		t.Error(err)
+	}
+	for name, moved := range map[string]cms.Site{
+		"origin":  {HostOrigin: new("https://n.example"), DefaultLocaleID: en.ID},
+		"default": {HostOrigin: new("https://n.example"), DefaultLocaleID: pl.ID},
+	} {
+		if err := locales.CheckPlaces(moved); cms.CodeOf(err) != cms.CodeConflict {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -105,6 +125,9 @@ func TestLocalesFind(t *testing.T) {
 	locales := cms.Locales{en, last, first, he}
 	if l, ok := locales.Find("iw"); !ok || l.ID != he.ID {
 		t.Error("he is not found by the code that it replaced")
+	}
+	if l, ok := (cms.Locales{en, {ID: first.ID, Code: "iw-IL"}}).Find("he-IL"); !ok || l.ID != first.ID {
+		t.Error("a stored code that was replaced is not found by its canonical form")
 	}
 	for _, name := range []string{"en-US", "EN-us", en.ID.String(), strings.ToUpper(en.ID.String())} {
 		if l, ok := locales.Find(name); !ok || l.ID != en.ID {

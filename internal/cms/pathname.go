@@ -1,8 +1,8 @@
 package cms
 
 import (
+	"encoding/hex"
 	"errors"
-	"net/url"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,7 +19,8 @@ const maxDecoded = 4 * MaxPathname
 
 // ParsePathname reads a pathname as a request body writes it: a missing
 // leading slash is added, a trailing one dropped, percent escapes are decoded
-// and the result is in NFC.
+// once and the result is in NFC. A percent sign that begins no escape stands
+// for itself.
 func ParsePathname(s string) (string, error) {
 	if s == "" {
 		return "", errors.New("must not be empty")
@@ -34,16 +35,29 @@ func ParsePathname(s string) (string, error) {
 		if strings.ContainsAny(segment, "?#") {
 			return "", errors.New("must not have a query or fragment")
 		}
-		decoded, err := url.PathUnescape(segment)
-		if err != nil {
-			return "", errors.New("has a broken percent escape")
-		}
+		decoded := unescape(segment)
 		if strings.Contains(decoded, "/") {
 			return "", errors.New("must not have an escaped slash")
 		}
 		segments[i] = decoded
 	}
 	return CanonicalPathname(strings.Join(segments, "/"))
+}
+
+// unescape decodes percent escapes. Unlike url.PathUnescape it keeps a percent
+// sign that two hexadecimal digits do not follow, so that a pathname such as
+// /100% can be sent as it was answered.
+func unescape(s string) string {
+	parts := strings.Split(s, "%")
+	for i, part := range parts[1:] {
+		decoded, err := hex.DecodeString(part[:min(2, len(part))])
+		if err != nil || len(decoded) == 0 {
+			parts[i+1] = "%" + part
+			continue
+		}
+		parts[i+1] = string(decoded) + part[2:]
+	}
+	return strings.Join(parts, "")
 }
 
 // CanonicalPathname reads a pathname that is already percent-decoded, as the

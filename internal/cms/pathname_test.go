@@ -17,14 +17,14 @@ func TestParsePathname(t *testing.T) {
 	for in, want := range map[string]string{
 		"/": "/", "/about": "/about", "about": "/about", "/about/": "/about", "about/": "/about", "a/b": "/a/b",
 		"/%61bout": "/about", "/caf%C3%A9": "/café", "/cafe\u0301": "/café", "/cafe%CC%81": "/café",
-		"/100%25": "/100%", "/%2541": "/%41", "/a b": "/a b", "/a%20b": "/a b", "/a+b": "/a+b", "/...": "/...",
+		"/100%25": "/100%", "/100%": "/100%", "/a%zz": "/a%zz", "/a%": "/a%", "/a%2": "/a%2", "/%": "/%", "/%%41": "/%A", "/50%-off": "/50%-off", "/a%+1": "/a%+1", "/a% 1": "/a% 1", "/%2541": "/%41", "/a b": "/a b", "/a%20b": "/a b", "/a+b": "/a+b", "/...": "/...",
 		"/.well-known": "/.well-known", "/a:b;c=d,e": "/a:b;c=d,e", "/日本": "/日本", "/About": "/About",
 		longest: longest, longest + "/": longest, longest[1:]: longest,
 
 		"": "", "//": "", "/a//b": "", "//a": "", "/a//": "", "/.": "", "/..": "", ".": "", "..": "", "/a/../b": "",
 		"/%2e%2e": "", "/%2E": "", "/a/%2e%2e/b": "", "/a?b": "", "/a#b": "", "/a%3Fb": "", "/a%23b": "", "/a%2Fb": "",
 		"/a%2fb": "", "/a%5Cb": "", `/a\b`: "", "/a%00b": "", "/a\x00b": "", "/a%0Ab": "", "/a\tb": "", "/a\u007f": "",
-		"/a\u0085b": "", "/a%zz": "", "/a%": "", "/a%2": "", "/a%FF": "", "/a%C0%AF": "", "/a\xffb": "", "/%ED%A0%80": "",
+		"/a\u0085b": "", "/a%FF": "", "/a%C0%AF": "", "/a\xffb": "", "/%ED%A0%80": "",
 		longest + "a": "", strings.Repeat("/a", 100_000): "",
 	} {
 		got, err := cms.ParsePathname(in)
@@ -66,7 +66,7 @@ func TestParsePathPrefix(t *testing.T) {
 			t.Errorf("%q reads as %q, %v; want %q", in, got, err, want)
 		}
 	}
-	for _, in := range []string{"/", "/fr", "fr/", "a/b", ".", "..", "a%2Fb", "a?", "a#", `a\b`, "a\x00", "%zz", strings.Repeat("a", 3000)} {
+	for _, in := range []string{"/", "/fr", "fr/", "a/b", ".", "..", "a%2Fb", "a?", "a#", `a\b`, "a\x00", "%FF", strings.Repeat("a", 3000)} {
 		if got, err := cms.ParsePathPrefix(in); err == nil {
 			t.Errorf("%.60q reads as %.60q", in, got)
 		}

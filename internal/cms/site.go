@@ -64,13 +64,16 @@ type NewSite struct {
 	Name          Opt[string]
 	HostOrigin    Opt[*string]
 	DefaultLocale Opt[string]
+	KeyAccess     Opt[SiteKeyAccess]
 	LocaleMode    Opt[LocaleMode]
 }
 
 // Clean normalizes the values and notes what is wrong with them.
 func (n *NewSite) Clean(p *Problems) {
 	required(p, "name", n.Name)
-	patch := SitePatch{Name: n.Name, HostOrigin: n.HostOrigin, DefaultLocale: n.DefaultLocale, LocaleMode: n.LocaleMode}
+	patch := SitePatch{
+		Name: n.Name, HostOrigin: n.HostOrigin, DefaultLocale: n.DefaultLocale, KeyAccess: n.KeyAccess, LocaleMode: n.LocaleMode,
+	}
 	patch.Clean(p)
 	n.HostOrigin, n.DefaultLocale = patch.HostOrigin, patch.DefaultLocale
 }
@@ -102,6 +105,29 @@ func (c SitePatch) Apply(s Site) Site {
 	c.KeyAccess.ApplyTo(&s.KeyAccess)
 	c.LocaleMode.ApplyTo(&s.LocaleMode)
 	return s
+}
+
+// Place is where a locale is served: an origin, "" if there is none, and the
+// path prefix below it, "" for the root.
+type Place struct{ Origin, Prefix string }
+
+// Place returns where a locale of the site is served. The prefix of the default
+// locale, and of one with a domain of its own, is the root unless it is set;
+// that of any other is its code.
+func (s Site) Place(l Locale) Place {
+	place := Place{Prefix: l.Code}
+	if l.Domain != nil || l.ID == s.DefaultLocaleID {
+		place.Prefix = ""
+	}
+	if l.PathPrefix != nil {
+		place.Prefix = *l.PathPrefix
+	}
+	if l.Domain != nil {
+		place.Origin = *l.Domain
+	} else if s.HostOrigin != nil {
+		place.Origin = *s.HostOrigin
+	}
+	return place
 }
 
 // SameAs tells whether two states of a site show a reader the same settings.

@@ -200,6 +200,9 @@ func (a *API) answer(w http.ResponseWriter, r *request, path string) (answer, er
 	if r.query, err = parseQuery(r.URL.RawQuery, r.endpoint.params, r.named()); err != nil {
 		return answer{}, err
 	}
+	if !r.query.versionGiven {
+		r.query.version = r.who.DefaultVersion()
+	}
 	if err := r.who.Allow(r.endpoint.scope, r.endpoint.siteKey); err != nil {
 		return answer{}, err
 	}

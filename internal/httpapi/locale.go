@@ -11,7 +11,7 @@ type Locale struct {
 	ID         cms.ID  `json:"id" doc:"Identifier of the locale."`
 	Locale     string  `json:"locale" doc:"Locale code: a language, optionally with a region." example:"pt-BR"`
 	Domain     *string `json:"domain" format:"uri" doc:"Domain URL for domain-based localization, with its protocol." example:"https://www.example.com.br"`
-	PathPrefix *string `json:"pathPrefix" doc:"Custom URL path prefix; null means the locale code is used." example:"br"`
+	PathPrefix *string `json:"pathPrefix" doc:"Custom URL path prefix. Null means the locale code, or the root for the default locale and for one with a domain." example:"br"`
 	IsDefault  bool    `json:"isDefault" doc:"True when this is the default locale of the site." example:"false"`
 }
 
@@ -23,7 +23,7 @@ func newLocale(l service.LocaleView) Locale {
 
 // LocaleCreate is the body that adds a locale.
 type LocaleCreate struct {
-	SiteID cms.Opt[cms.ID] `json:"siteId" required:"true" doc:"The site that is to speak the locale."`
+	SiteID cms.Opt[cms.ID] `json:"siteId" required:"true" doc:"The site that the locale is added to."`
 	Locale cms.Opt[string] `json:"locale" required:"true" doc:"Locale code: a language, optionally with a region." example:"pt-BR"`
 	localePlace
 }
@@ -36,7 +36,7 @@ type LocalePatch struct {
 
 type localePlace struct {
 	Domain     cms.Opt[*string] `json:"domain" format:"uri" doc:"Domain URL for domain-based localization, with its protocol." example:"https://www.example.com.br"`
-	PathPrefix cms.Opt[*string] `json:"pathPrefix" doc:"Custom URL path prefix, one segment or empty for the root; null means the locale code is used." example:"br"`
+	PathPrefix cms.Opt[*string] `json:"pathPrefix" doc:"Custom URL path prefix, one segment or empty for the root. Null means the locale code, or the root for the default locale and for one with a domain. The origin (the domain, or else the site's hostOrigin) and the prefix together must be unique in the site." example:"br"`
 }
 
 func (b LocaleCreate) domain(p *cms.Problems) cms.NewLocale {

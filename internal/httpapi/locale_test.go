@@ -3,6 +3,8 @@ package httpapi_test
 import (
 	"testing"
 	"time"
+
+	"galley/internal/cms"
 )
 
 // newLocale makes a locale and returns its id.
@@ -28,32 +30,40 @@ func TestLocaleCodeIsCanonical(t *testing.T) {
 	})
 }
 
-func TestLocaleCodeDomainAndPrefixAreUniqueInASite(t *testing.T) {
-	cases := []struct{ name, method, target, body string }{
-		{"code", "POST", "/v2/locales", `{"siteId":"{site}","locale":"fr"}`},
+func TestLocaleCodeAndPlaceAreUniqueInASite(t *testing.T) {
+	taken := []struct{ name, method, target, body string }{
+		{"code", "POST", "/v2/locales", `{"siteId":"{site}","locale":"fr","pathPrefix":"x"}`},
 		{"code in another letter case", "POST", "/v2/locales", `{"siteId":"{site}","locale":"FR"}`},
 		{"code of the default locale", "POST", "/v2/locales", `{"siteId":"{site}","locale":"en-US"}`},
 		{"code by renaming", "PATCH", "/v2/locales/fr?siteId={site}", `{"locale":"en-us"}`},
-		{"domain", "POST", "/v2/locales", `{"siteId":"{site}","locale":"it","domain":"https://fr.example.com"}`},
-		{"domain in another form", "POST", "/v2/locales", `{"siteId":"{site}","locale":"it","domain":"HTTPS://FR.example.com:443/"}`},
+		{"domain at its root", "POST", "/v2/locales", `{"siteId":"{site}","locale":"it","domain":"https://fr.example.com"}`},
+		{"domain in another form", "POST", "/v2/locales", `{"siteId":"{site}","locale":"it","domain":"HTTPS://FR.example.com:443/","pathPrefix":""}`},
 		{"domain by change", "PATCH", "/v2/locales/en-US?siteId={site}", `{"domain":"https://fr.example.com"}`},
-		{"prefix that is another's code", "POST", "/v2/locales", `{"siteId":"{site}","locale":"it","pathPrefix":"fr"}`},
+		{"the site's origin as a domain", "POST", "/v2/locales", `{"siteId":"{site}","locale":"it","domain":"https://www.example.com"}`},
+		{"the site's origin and a prefix", "POST", "/v2/locales", `{"siteId":"{site}","locale":"it","domain":"https://www.example.com","pathPrefix":"nl"}`},
+		{"prefix that is another's code", "POST", "/v2/locales", `{"siteId":"{site}","locale":"it","pathPrefix":"es"}`},
 		{"code that is another's prefix", "POST", "/v2/locales", `{"siteId":"{site}","locale":"nl"}`},
-		{"two prefixes", "PATCH", "/v2/locales/fr?siteId={site}", `{"pathPrefix":"nl"}`},
-		{"two at the root", "PATCH", "/v2/locales/fr?siteId={site}", `{"pathPrefix":""}`},
-		{"the site's default prefix", "PATCH", "/v2/sites/{site}", `{"defaultLocalePathPrefix":"fr"}`},
-		{"a new default locale's prefix", "PATCH", "/v2/sites/{site}", `{"defaultLocale":"nl"}`},
+		{"two prefixes", "PATCH", "/v2/locales/es?siteId={site}", `{"pathPrefix":"nl"}`},
+		{"two at the root", "PATCH", "/v2/locales/es?siteId={site}", `{"pathPrefix":""}`},
+		{"domain given up", "PATCH", "/v2/locales/pt?siteId={site}", `{"domain":null}`},
+		{"the site's default prefix", "PATCH", "/v2/sites/{site}", `{"defaultLocalePathPrefix":"es"}`},
+		{"the site's origin", "PATCH", "/v2/sites/{site}", `{"hostOrigin":"https://fr.example.com"}`},
+		{"the default locale's old place", "PATCH", "/v2/sites/{site}", `{"defaultLocale":"es"}`},
+		{"a new default locale's place", "PATCH", "/v2/sites/{site}", `{"defaultLocale":"it","defaultLocalePathPrefix":"nl"}`},
 	}
 	onBothEngines(t, func(t *testing.T, s *system) {
-		siteID, _ := s.newSite(t)
+		siteID := s.must(t, 201, "POST", "/v2/sites", `{"name":"S","hostOrigin":"https://www.example.com"}`).str(t, "id")
 		fill := func(id string) {
-			s.must(t, 201, "POST", "/v2/locales", `{"siteId":"`+id+`","locale":"fr","domain":"https://fr.example.com"}`)
-			s.must(t, 201, "POST", "/v2/locales", `{"siteId":"`+id+`","locale":"de","pathPrefix":"nl"}`)
-			s.must(t, 201, "POST", "/v2/locales", `{"siteId":"`+id+`","locale":"es","pathPrefix":""}`)
+			for _, locale := range []string{
+				`"fr","domain":"https://fr.example.com"`, `"de","pathPrefix":"nl"`, `"es"`, `"pt","domain":"https://pt.example.com","pathPrefix":"nl"`,
+				`"ja","pathPrefix":"en-US"`, // free while the default locale is at the root
+			} {
+				s.must(t, 201, "POST", "/v2/locales", `{"siteId":"`+id+`","locale":`+locale+`}`)
+			}
 		}
 		fill(siteID)
 		before := s.must(t, 200, "GET", "/v2/locales?siteId="+siteID, "")
-		for _, c := range cases {
+		for _, c := range taken {
 			r := s.call(t, c.method, inSite(c.target, siteID), inSite(c.body, siteID))
 			if r.status != 409 {
 				t.Errorf("%s: got %d, want 409\n%s", c.name, r.status, r.body)
@@ -67,6 +77,93 @@ func TestLocaleCodeDomainAndPrefixAreUniqueInASite(t *testing.T) {
 		s.must(t, 200, "PATCH", "/v2/locales/fr?siteId="+siteID, `{"locale":"FR","domain":"https://fr.example.com"}`)
 		s.must(t, 204, "DELETE", "/v2/locales/de?siteId="+siteID, "")
 		s.must(t, 201, "POST", "/v2/locales", `{"siteId":"`+siteID+`","locale":"nl"}`) // freed
+	})
+}
+
+// Locales of different origins do not compete for a prefix.
+func TestLocalesAreServedAtTheRootOfTheirDomains(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		siteID := s.must(t, 201, "POST", "/v2/sites", `{"name":"S","hostOrigin":"https://example.com","defaultLocale":"en"}`).str(t, "id")
+		de := s.must(t, 201, "POST", "/v2/locales", `{"siteId":"`+siteID+`","locale":"de","domain":"https://example.de","pathPrefix":""}`).str(t, "id")
+		s.must(t, 201, "POST", "/v2/locales", `{"siteId":"`+siteID+`","locale":"de-AT","domain":"https://example.de","pathPrefix":"at"}`)
+		s.must(t, 201, "POST", "/v2/locales", `{"siteId":"`+siteID+`","locale":"fr","domain":"https://example.fr"}`)
+		s.must(t, 200, "PATCH", "/v2/sites/"+siteID, `{"defaultLocalePathPrefix":""}`)
+		s.must(t, 409, "PATCH", "/v2/locales/"+de, `{"domain":"https://example.fr"}`)
+		s.must(t, 409, "PATCH", "/v2/sites/"+siteID, `{"hostOrigin":"https://example.de"}`)
+
+		// A deleted locale comes back unless its place was taken by another write.
+		s.must(t, 204, "DELETE", "/v2/locales/"+de, "")
+		s.must(t, 200, "PATCH", "/v2/sites/"+siteID, `{"hostOrigin":"https://example.de"}`)
+		s.must(t, 409, "POST", "/v2/locales/"+de+"/restore", "")
+		s.must(t, 200, "PATCH", "/v2/sites/"+siteID, `{"hostOrigin":null}`)
+		s.must(t, 200, "POST", "/v2/locales/"+de+"/restore", "")
+
+		// The default locale takes the root with it: the old one gets its code.
+		s.must(t, 200, "PATCH", "/v2/sites/"+siteID, `{"defaultLocale":"fr"}`)
+		s.must(t, 409, "PATCH", "/v2/locales/en?siteId="+siteID, `{"domain":"https://example.fr"}`)
+		s.must(t, 200, "PATCH", "/v2/locales/en?siteId="+siteID, `{"pathPrefix":null}`)
+		s.must(t, 409, "POST", "/v2/locales", `{"siteId":"`+siteID+`","locale":"it","pathPrefix":"en"}`)
+	})
+}
+
+func TestRacingLocalesOfOnePlace(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		for range 5 {
+			siteID, _ := s.newSite(t)
+			statuses := make(chan int, 8)
+			for i, code := range []string{"fr", "de", "it", "es", "pt", "nl", "pl", "sv"} {
+				go func() {
+					body := `{"siteId":"` + siteID + `","locale":"` + code + `","domain":"https://a.example"}`
+					if i%2 == 1 {
+						body = `{"siteId":"` + siteID + `","locale":"` + code + `","domain":"https://a.example","pathPrefix":""}`
+					}
+					status, _, err := s.quick("POST", "/v2/locales", body)
+					if err != nil {
+						t.Error(err)
+					}
+					statuses <- status
+				}()
+			}
+			count := map[int]int{}
+			for range 8 {
+				count[<-statuses]++
+			}
+			checkEqual(t, "statuses", map[int]int{201: 1, 409: 7}, count)
+		}
+	})
+}
+
+// A code that was replaced names the locale in every place that takes a code.
+func TestReplacedLocaleCode(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		siteID, _ := s.newSite(t)
+		pageID := s.newPage(t, siteID, "/about")
+		id := s.must(t, 201, "POST", "/v2/locales", `{"siteId":"`+siteID+`","locale":"iw"}`).str(t, "id")
+		read := func() {
+			t.Helper()
+			for _, code := range []string{"iw", "he", "IW"} {
+				checkEqual(t, code, id, s.must(t, 200, "GET", "/v2/locales/"+code+"?siteId="+siteID, "").str(t, "id"))
+				s.must(t, 200, "GET", "/v6/pages/"+pageID+"?locale="+code, "")
+				s.must(t, 409, "POST", "/v2/locales", `{"siteId":"`+siteID+`","locale":"`+code+`","pathPrefix":"x"}`)
+			}
+		}
+		read()
+		// An earlier version stored the old code.
+		if err := s.store.InTx(t.Context(), func(tx cms.Tx) error {
+			site, _ := cms.ParseID(siteID)
+			locales, err := tx.Locales(t.Context(), site)
+			if err != nil {
+				return err
+			}
+			locale, _ := locales.ByCode("he")
+			locale.Code = "iw"
+			return tx.UpdateLocale(t.Context(), locale)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		read()
+		s.must(t, 204, "DELETE", "/v2/locales/he?siteId="+siteID, "")
+		checkEqual(t, "restored", id, s.must(t, 200, "POST", "/v2/locales/iw/restore?siteId="+siteID, "").str(t, "id"))
 	})
 }
 
@@ -121,9 +218,8 @@ func TestLocaleIsHiddenAndRestoredAsItWas(t *testing.T) {
 func TestLocaleIsNotRestoredOverWhatHasTakenItsPlace(t *testing.T) {
 	cases := []struct{ name, method, target, body string }{
 		{"code", "POST", "/v2/locales", `{"siteId":"{site}","locale":"fr","pathPrefix":"x"}`},
-		{"domain", "POST", "/v2/locales", `{"siteId":"{site}","locale":"de","domain":"https://fr.example.com"}`},
-		{"prefix", "POST", "/v2/locales", `{"siteId":"{site}","locale":"de","pathPrefix":"france"}`},
-		{"prefix of the default locale", "PATCH", "/v2/sites/{site}", `{"defaultLocalePathPrefix":"france"}`},
+		{"domain and prefix", "POST", "/v2/locales", `{"siteId":"{site}","locale":"de","domain":"https://fr.example.com","pathPrefix":"france"}`},
+		{"place of the default locale", "PATCH", "/v2/sites/{site}", `{"hostOrigin":"https://fr.example.com","defaultLocalePathPrefix":"france"}`},
 		{"pathname by a page", "POST", "/v6/pages", `{"siteId":"{site}","pathname":"/a-propos"}`},
 		{"pathname by a route", "POST", "/v2/routes", `{"siteId":"{site}","pathname":"/a-propos"}`},
 	}

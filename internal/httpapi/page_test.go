@@ -275,3 +275,39 @@ func TestPageListIsSortedByCodePointNullsLast(t *testing.T) {
 		}
 	})
 }
+
+// A pathname is stored decoded, found by its encoded form, and can be sent back
+// as it was answered where a percent sign in it begins no escape.
+func TestPathnameWithAPercentSign(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		siteID, key := s.newSite(t)
+		for sent, stored := range map[string]string{"/100%25": "/100%", "/50%-off": "/50%-off", "/%25%25": "/%%", "/a%2520b": "/a%20b"} {
+			page := s.must(t, 201, "POST", "/v6/pages", `{"siteId":"`+siteID+`","pathname":"`+sent+`"}`)
+			checkEqual(t, sent, stored, page.str(t, "pathname"))
+			encoded := strings.ReplaceAll(stored, "%", "%25")
+			for _, path := range []string{encoded, "/%2F" + encoded[1:]} {
+				for _, k := range []string{s.key, key} {
+					found := s.mustAs(t, k, 200, "GET", "/v6/pages"+path+"?siteId="+siteID, "")
+					checkEqual(t, path, page.str(t, "id"), found.str(t, "id"))
+				}
+			}
+			list := s.must(t, 200, "GET", "/v6/pages?siteId="+siteID+"&pathPrefix="+encoded, "")
+			checkEqual(t, stored, []any{stored}, list.column(t, "pathname"))
+			s.must(t, 409, "POST", "/v6/pages", `{"siteId":"`+siteID+`","pathname":"`+encoded+`"}`)
+			echo := stored
+			if stored == "/a%20b" {
+				echo = encoded // otherwise it names /a b
+			}
+			same := s.must(t, 200, "PATCH", "/v6/pages/"+page.str(t, "id"), `{"pathname":"`+echo+`"}`)
+			checkEqual(t, echo, stored, same.str(t, "pathname"))
+			checkEqual(t, "unchanged", page.str(t, "updatedAt"), same.str(t, "updatedAt"))
+			route := s.must(t, 201, "POST", "/v2/routes", `{"siteId":"`+siteID+`","pathname":"/route`+sent+`"}`)
+			checkEqual(t, sent, "/route"+stored, route.str(t, "pathname"))
+			s.must(t, 200, "GET", "/v2/routes/route"+encoded+"?siteId="+siteID, "")
+		}
+		s.must(t, 404, "GET", "/v6/pages/a%252Fb?siteId="+siteID, "")
+		for _, bad := range []string{"/a%2Fb", "/a%00", "/%2e%2e", "/a%FF", "/a%3Fb"} {
+			checkEqual(t, bad, []string{"pathname"}, s.must(t, 400, "POST", "/v6/pages", `{"siteId":"`+siteID+`","pathname":"`+bad+`"}`).fields(t))
+		}
+	})
+}

@@ -24,6 +24,7 @@ type query struct {
 	list           cms.ListQuery
 	locale         string
 	version        service.VersionRef
+	versionGiven   bool
 	pathPrefix     string
 	sort           cms.PageSort
 	descending     bool
@@ -89,8 +90,8 @@ var (
 		},
 	}
 	paramVersion = param{
-		name: "versionRef", doc: "The draft (working) version, the live (published) one, or what was live after a publish (publish:ID).",
-		schema: schema{"type": "string", "pattern": `^(ref:draft|ref:live|publish:[0-9a-fA-F-]{36})$`, "default": "ref:draft", "example": "ref:live"},
+		name: "versionRef", doc: "The draft (working) version, the live (published) one, or what was live after a publish (publish:ID). The default is ref:draft, or ref:live for a Site API key of a site whose siteKeyAccess is live.",
+		schema: schema{"type": "string", "pattern": `^(ref:draft|ref:live|publish:[0-9a-fA-F-]{36})$`, "example": "ref:live"},
 		parse:  parseVersion,
 	}
 	paramLocale = param{
@@ -165,6 +166,7 @@ func parseTimeParam(dst **time.Time, v string) string {
 }
 
 func parseVersion(q *query, v string) string {
+	q.versionGiven = true
 	switch v {
 	case "ref:draft":
 		q.version = service.VersionRef{Version: cms.Draft}

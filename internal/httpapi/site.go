@@ -14,9 +14,9 @@ type Site struct {
 	Name                    string            `json:"name" doc:"Name of the site." example:"Shop"`
 	HostOrigin              *string           `json:"hostOrigin" format:"uri" doc:"Origin under which the site is served." example:"https://www.example.com"`
 	PublicAPIKey            cms.ID            `json:"publicApiKey" doc:"The Site API key: it reads this site and nothing else."`
-	SiteKeyAccess           cms.SiteKeyAccess `json:"siteKeyAccess" doc:"Which versions the Site API key reads: draft is both, live is the live one alone."`
+	SiteKeyAccess           cms.SiteKeyAccess `json:"siteKeyAccess" doc:"Which versions the Site API key reads: draft is both, live is the live one alone. With live, versionRef defaults to ref:live for that key."`
 	DefaultLocale           string            `json:"defaultLocale" doc:"Code of the default locale." example:"en-US"`
-	DefaultLocalePathPrefix *string           `json:"defaultLocalePathPrefix" doc:"Path prefix of the default locale; null means its code is used." example:"en"`
+	DefaultLocalePathPrefix *string           `json:"defaultLocalePathPrefix" doc:"Path prefix of the default locale; null means the root." example:"en"`
 	LocaleManagementMode    cms.LocaleMode    `json:"localeManagementMode" doc:"Whether locales are managed here or by another system."`
 	CreatedAt               timestamp         `json:"createdAt" doc:"Creation time."`
 	UpdatedAt               timestamp         `json:"updatedAt" doc:"Last update time."`
@@ -33,17 +33,18 @@ func newSite(s cms.Site) Site {
 
 // SiteCreate is the body that makes a site.
 type SiteCreate struct {
-	Name                 cms.Opt[string]         `json:"name" required:"true" minLength:"1" maxLength:"255" doc:"Name of the site; not blank." example:"Shop"`
-	WorkspaceID          cms.Opt[cms.ID]         `json:"workspaceId" doc:"The workspace; the key's own unless given."`
-	HostOrigin           cms.Opt[*string]        `json:"hostOrigin" format:"uri" doc:"Origin under which the site is served." example:"https://www.example.com"`
-	DefaultLocale        cms.Opt[string]         `json:"defaultLocale" default:"en-US" doc:"Code of the default locale." example:"en-US"`
-	LocaleManagementMode cms.Opt[cms.LocaleMode] `json:"localeManagementMode" default:"internal" doc:"Whether locales are managed here or by another system."`
+	Name                 cms.Opt[string]            `json:"name" required:"true" minLength:"1" maxLength:"255" doc:"Name of the site; not blank." example:"Shop"`
+	WorkspaceID          cms.Opt[cms.ID]            `json:"workspaceId" doc:"The workspace; the key's own unless given."`
+	HostOrigin           cms.Opt[*string]           `json:"hostOrigin" format:"uri" doc:"Origin under which the site is served." example:"https://www.example.com"`
+	DefaultLocale        cms.Opt[string]            `json:"defaultLocale" default:"en-US" doc:"Code of the default locale." example:"en-US"`
+	SiteKeyAccess        cms.Opt[cms.SiteKeyAccess] `json:"siteKeyAccess" default:"draft" doc:"Which versions the Site API key reads: draft is both, live is the live one alone. Choose live before the key goes into a browser."`
+	LocaleManagementMode cms.Opt[cms.LocaleMode]    `json:"localeManagementMode" default:"internal" doc:"Whether locales are managed here or by another system."`
 }
 
 func (b SiteCreate) domain(p *cms.Problems) cms.NewSite {
 	n := cms.NewSite{
 		Name: b.Name, WorkspaceID: b.WorkspaceID, HostOrigin: b.HostOrigin,
-		DefaultLocale: b.DefaultLocale, LocaleMode: b.LocaleManagementMode,
+		DefaultLocale: b.DefaultLocale, KeyAccess: b.SiteKeyAccess, LocaleMode: b.LocaleManagementMode,
 	}
 	n.Clean(p)
 	return n
@@ -54,8 +55,8 @@ type SitePatch struct {
 	Name                    cms.Opt[string]            `json:"name" minLength:"1" maxLength:"255" doc:"Name of the site; not blank." example:"Shop"`
 	HostOrigin              cms.Opt[*string]           `json:"hostOrigin" format:"uri" doc:"Origin under which the site is served." example:"https://www.example.com"`
 	DefaultLocale           cms.Opt[string]            `json:"defaultLocale" doc:"Code of the default locale: another locale of the site, or a new one. What readers see in each locale stays as it is." example:"en-US"`
-	DefaultLocalePathPrefix cms.Opt[*string]           `json:"defaultLocalePathPrefix" doc:"Path prefix of the default locale; null means its code is used." example:"en"`
-	SiteKeyAccess           cms.Opt[cms.SiteKeyAccess] `json:"siteKeyAccess" doc:"Which versions the Site API key reads. Choose live before the key goes into a browser."`
+	DefaultLocalePathPrefix cms.Opt[*string]           `json:"defaultLocalePathPrefix" doc:"Path prefix of the default locale; null means the root." example:"en"`
+	SiteKeyAccess           cms.Opt[cms.SiteKeyAccess] `json:"siteKeyAccess" doc:"Which versions the Site API key reads: draft is both, live is the live one alone. Choose live before the key goes into a browser."`
 	LocaleManagementMode    cms.Opt[cms.LocaleMode]    `json:"localeManagementMode" doc:"Whether locales are managed here or by another system."`
 }
 

@@ -111,12 +111,13 @@ func TestEmptyPatchLeavesUpdatedAt(t *testing.T) {
 	})
 }
 
-// A new default locale has the prefix that comes with it from the start: that of
-// its code may be another's.
+// A new default locale has the prefix that comes with it from the start: the
+// root may be another's.
 func TestNewDefaultLocaleMayAvoidATakenPrefix(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *system) {
 		siteID, _ := s.newSite(t)
-		s.must(t, 201, "POST", "/v2/locales", `{"siteId":"`+siteID+`","locale":"de","pathPrefix":"fr"}`)
+		s.must(t, 200, "PATCH", "/v2/sites/"+siteID, `{"defaultLocalePathPrefix":"us"}`)
+		s.must(t, 201, "POST", "/v2/locales", `{"siteId":"`+siteID+`","locale":"de","pathPrefix":""}`)
 		s.must(t, 409, "PATCH", "/v2/sites/"+siteID, `{"defaultLocale":"fr"}`)
 		site := s.must(t, 200, "PATCH", "/v2/sites/"+siteID, `{"defaultLocale":"fr","defaultLocalePathPrefix":"french"}`).json(t)
 		checkEqual(t, "default", [2]any{"fr", "french"}, [2]any{site["defaultLocale"], site["defaultLocalePathPrefix"]})
@@ -279,24 +280,60 @@ func TestSiteKeyAccessLive(t *testing.T) {
 		}
 		s.must(t, 200, "PATCH", "/v2/sites/"+siteID, `{"siteKeyAccess":"live"}`)
 		for _, read := range reads {
-			for _, draft := range []string{"", "&versionRef=ref:draft"} {
-				refused := s.mustAs(t, key, 403, "GET", read+draft, "")
-				if !strings.Contains(refused.str(t, "message"), "versionRef=ref:live") {
-					t.Errorf("GET %s: the message does not say what to pass: %s", read, refused.body)
+			refused := s.mustAs(t, key, 403, "GET", read+"&versionRef=ref:draft", "")
+			if !strings.Contains(refused.str(t, "message"), "versionRef=ref:live") {
+				t.Errorf("GET %s: the message does not say what to pass: %s", read, refused.body)
+			}
+			for _, version := range []string{"", "&versionRef=ref:live"} {
+				live := s.send(t, key, "GET", read+version, "")
+				if strings.Contains(read, "about") || strings.Contains(read, pageID) {
+					checkEqual(t, read, 404, live.status)
+					checkEqual(t, read, "Page not found", live.str(t, "message"))
+					continue
 				}
+				checkEqual(t, read, 200, live.status)
+				checkEqual(t, read, []any{}, live.column(t, "id"))
 			}
-			live := s.send(t, key, "GET", read+"&versionRef=ref:live", "")
-			if strings.Contains(read, "about") || strings.Contains(read, pageID) {
-				checkEqual(t, read, 404, live.status)
-				checkEqual(t, read, "Page not found", live.str(t, "message"))
-				continue
-			}
-			checkEqual(t, read, 200, live.status)
-			checkEqual(t, read, []any{}, live.column(t, "id"))
 		}
 		for _, unversioned := range []string{"/v2/sites/" + siteID, "/v2/locales?siteId=" + siteID, "/v2/routes?siteId=" + siteID} {
 			s.mustAs(t, key, 200, "GET", unversioned, "")
 		}
 		s.must(t, 200, "GET", reads[0], "") // App keys read the draft as before
+
+		// Without versionRef the key reads what was published, until the next publish.
+		for _, title := range []string{"One", "Two"} {
+			s.must(t, 200, "PATCH", "/v6/pages/"+pageID, `{"title":"`+title+`"}`)
+			publish := s.must(t, 201, "POST", "/v2/sites/"+siteID+"/publish", "").str(t, "id")
+			s.must(t, 200, "PATCH", "/v6/pages/"+pageID, `{"title":"Draft"}`)
+			for _, read := range reads {
+				s.mustAs(t, key, 403, "GET", read+"&versionRef=publish:"+publish, "")
+				given, left := s.mustAs(t, key, 200, "GET", read+"&versionRef=ref:live", ""), s.mustAs(t, key, 200, "GET", read, "")
+				checkEqual(t, read, string(given.body), string(left.body))
+				if !strings.Contains(string(left.body), `"title":"`+title+`"`) {
+					t.Errorf("GET %s: %s", read, left.body)
+				}
+			}
+		}
+		s.must(t, 200, "PATCH", "/v2/sites/"+siteID, `{"siteKeyAccess":"draft"}`)
+		for _, read := range reads {
+			if r := s.mustAs(t, key, 200, "GET", read, ""); !strings.Contains(string(r.body), `"title":"Draft"`) {
+				t.Errorf("GET %s: %s", read, r.body)
+			}
+		}
+	})
+}
+
+func TestSiteKeyAccessAtCreation(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		for body, want := range map[string]string{`{"name":"S"}`: "draft", `{"name":"S","siteKeyAccess":"draft"}`: "draft", `{"name":"S","siteKeyAccess":"live"}`: "live"} {
+			site := s.must(t, 201, "POST", "/v2/sites", body)
+			checkEqual(t, body, want, site.str(t, "siteKeyAccess"))
+			pageID := s.newPage(t, site.str(t, "id"), "/about")
+			status := map[string]int{"draft": 200, "live": 404}[want]
+			s.mustAs(t, site.str(t, "publicApiKey"), status, "GET", "/v6/pages/"+pageID, "")
+		}
+		for _, value := range []string{`"Live"`, `""`, "null", "1"} {
+			checkEqual(t, value, []string{"siteKeyAccess"}, s.must(t, 400, "POST", "/v2/sites", `{"name":"S","siteKeyAccess":`+value+`}`).fields(t))
+		}
 	})
 }

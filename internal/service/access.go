@@ -169,9 +169,17 @@ func (c Caller) mayReach(siteID cms.ID) bool {
 func (c Caller) mayRead(site cms.Site, ref VersionRef) error {
 	live := ref.Version == cms.Live && ref.Publish == cms.NoID
 	if c.App == nil && !live && site.KeyAccess == cms.AccessLive {
-		return cms.Forbidden("This Site key reads the live version only, pass versionRef=ref:live")
+		return cms.Forbidden("This Site key reads the live version only, pass versionRef=ref:live or leave it out")
 	}
 	return nil
+}
+
+// DefaultVersion is the version that the caller reads unless it names one.
+func (c Caller) DefaultVersion() VersionRef {
+	if c.App == nil && c.Site.KeyAccess == cms.AccessLive {
+		return VersionRef{Version: cms.Live}
+	}
+	return VersionRef{Version: cms.Draft}
 }
 
 // site loads a site that exists and that the caller may reach.

@@ -94,7 +94,7 @@ func (s *Service) CreateLocale(ctx context.Context, who Caller, in Input[cms.New
 			ID: cms.NewID(), SiteID: site.ID, Code: n.Code.Value, Domain: n.Domain.Value,
 			PathPrefix: n.PathPrefix.Value, CreatedAt: s.now(),
 		}
-		if err := locales.CheckUnique(view.Locale); err != nil {
+		if err := locales.CheckUnique(site, view.Locale); err != nil {
 			return err
 		}
 		if err := tx.CreateLocale(ctx, view.Locale); err != nil {
@@ -148,13 +148,13 @@ func (s *Service) changeLocale(ctx context.Context, who Caller, ref Ref, match M
 		if err := match.check(view); err != nil {
 			return err
 		}
-		if after.DeletedAt == nil {
-			if err := locales.CheckUnique(after); err != nil {
-				return err
-			}
-		}
 		if reflect.DeepEqual(before, after) {
 			return nil
+		}
+		if after.DeletedAt == nil {
+			if err := locales.CheckUnique(site, after); err != nil {
+				return err
+			}
 		}
 		was := view
 		view.Locale = after
@@ -200,7 +200,7 @@ func (s *Service) RestoreLocale(ctx context.Context, who Caller, ref Ref, body E
 			return err
 		}
 		locale.DeletedAt = nil
-		if err := locales.CheckUnique(locale); err != nil {
+		if err := locales.CheckUnique(site, locale); err != nil {
 			return err
 		}
 		view = LocaleView{locale, false}

@@ -70,7 +70,7 @@ func (s *Service) CreateSite(ctx context.Context, who Caller, in Input[cms.NewSi
 		now := s.now()
 		site = cms.Site{
 			ID: cms.NewID(), WorkspaceID: who.WorkspaceID(), Name: n.Name.Value, HostOrigin: n.HostOrigin.Value,
-			PublicAPIKey: cms.NewSiteKey(), KeyAccess: cms.AccessDraft,
+			PublicAPIKey: cms.NewSiteKey(), KeyAccess: n.KeyAccess.Or(cms.AccessDraft),
 			LocaleMode: n.LocaleMode.Or(cms.LocalesInternal), CreatedAt: now, UpdatedAt: now,
 		}
 		site.DefaultLocale = cms.Locale{
@@ -104,7 +104,7 @@ func (s *Service) UpdateSite(ctx context.Context, who Caller, id cms.ID, in Inpu
 			return err
 		}
 		after = patch.Apply(before)
-		if err := s.patchDefaultLocale(ctx, tx, &after, patch); err != nil {
+		if err := s.patchLocales(ctx, tx, &after, patch); err != nil {
 			return err
 		}
 		if after.SameAs(before) {
@@ -119,10 +119,10 @@ func (s *Service) UpdateSite(ctx context.Context, who Caller, id cms.ID, in Inpu
 	return after, err
 }
 
-// patchDefaultLocale applies the parts of a patch that are about the default
-// locale: which one it is, and its path prefix.
-func (s *Service) patchDefaultLocale(ctx context.Context, tx cms.Tx, site *cms.Site, patch cms.SitePatch) error {
-	if !patch.DefaultLocale.Set && !patch.DefaultLocalePathPrefix.Set {
+// patchLocales applies the parts of a patch that are about locales: which one is
+// the default, its path prefix, and the origin of those without a domain.
+func (s *Service) patchLocales(ctx context.Context, tx cms.Tx, site *cms.Site, patch cms.SitePatch) error {
+	if !patch.DefaultLocale.Set && !patch.DefaultLocalePathPrefix.Set && !patch.HostOrigin.Set {
 		return nil
 	}
 	locales, err := tx.Locales(ctx, site.ID)
@@ -136,9 +136,6 @@ func (s *Service) patchDefaultLocale(ctx context.Context, tx cms.Tx, site *cms.S
 			locale = cms.Locale{
 				ID: cms.NewID(), SiteID: site.ID, Code: code, PathPrefix: patch.DefaultLocalePathPrefix.Value, CreatedAt: s.now(),
 			}
-			if err := locales.CheckUnique(locale); err != nil {
-				return err
-			}
 			if err := tx.CreateLocale(ctx, locale); err != nil {
 				return err
 			}
@@ -151,15 +148,13 @@ func (s *Service) patchDefaultLocale(ctx context.Context, tx cms.Tx, site *cms.S
 	}
 	if patch.DefaultLocalePathPrefix.Set {
 		locale.PathPrefix = patch.DefaultLocalePathPrefix.Value
-		if err := locales.CheckUnique(locale); err != nil {
-			return err
-		}
 		if err := tx.UpdateLocale(ctx, locale); err != nil {
 			return err
 		}
+		locales[slices.IndexFunc(locales, func(l cms.Locale) bool { return l.ID == locale.ID })] = locale
 	}
 	site.DefaultLocale = locale
-	return nil
+	return locales.CheckPlaces(*site)
 }
 
 // rebaseChunk is how many pages are rewritten at a time when the default

@@ -43,7 +43,7 @@ var suite = []struct {
 	{"site/purge takes the oldest within its limit", sitePurgeLimit},
 
 	{"locale/kept as given", localeKept},
-	{"locale/code, domain and prefix are unique", localeConflicts},
+	{"locale/codes are unique", localeConflicts},
 	{"locale/what deleted locales and other sites hold is free", localeNoConflicts},
 	{"locale/update", localeUpdate},
 	{"locale/hidden gives its pathnames up and takes them again", localeHideShow},

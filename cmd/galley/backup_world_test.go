@@ -72,7 +72,7 @@ func (w *world) fillSite(t *testing.T) {
 	w.site = made.field(t, "id")
 	w.keys = append(w.keys, made.field(t, "publicApiKey"))
 	w.keys = append(w.keys, w.server.must(t, 200, w.admin, "POST", "/v2/sites/"+w.site+"/rotate-key", `{"graceSeconds":3600}`).field(t, "publicApiKey"))
-	for _, locale := range []string{`"fr","domain":"https://fr.example.com"`, `"de","pathPrefix":""`, `"es"`} {
+	for _, locale := range []string{`"fr","domain":"https://fr.example.com"`, `"de","domain":"https://de.example.com","pathPrefix":""`, `"es"`} {
 		w.post(t, "/v2/locales", fmt.Sprintf(`{"siteId":%q,"locale":%s}`, w.site, locale))
 	}
 	w.page(t, `"pathname":"/"`)

@@ -164,7 +164,7 @@ func TestDoctorSeesBadSettings(t *testing.T) {
 		"certificate without key": {nil, []string{"--tls-cert", "cert.pem"}, map[string]string{"settings": "fail", "store": "ok"}},
 		"no such certificate":     {nil, []string{"--tls-cert", "cert.pem", "--tls-key", "key.pem"}, map[string]string{"settings": "fail"}},
 		"bad bootstrap key":       {[]string{"GALLEY_BOOTSTRAP_KEY=sk_x"}, nil, map[string]string{"settings": "fail"}},
-		"misspelt variable":       {[]string{"GALLEY_ADRR=x"}, nil, map[string]string{"settings": "ok", "variables": "warn"}},
+		"misspelt variable":       {[]string{"GALLEY_ADRR=x"}, nil, map[string]string{"settings": "ok", "variables": "fail"}},
 		"Redis":                   {nil, []string{"--redis-url", redis.url()}, map[string]string{"redis": "ok"}},
 		"Redis can't count":       {nil, []string{"--redis-url", follower.url()}, map[string]string{"redis": "fail", "store": "ok"}},
 		"Redis is away":           {nil, []string{"--redis-url", gone.url()}, map[string]string{"redis": "fail", "store": "ok"}},

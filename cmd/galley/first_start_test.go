@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -175,4 +176,16 @@ func swapLast(key string) string {
 		last = "1"
 	}
 	return key[:len(key)-1] + last
+}
+
+// The data is where the server was started, which is easy to forget.
+func TestFirstStartNamesItsDataFolder(t *testing.T) {
+	t.Parallel()
+	for _, env := range [][]string{nil, {"GALLEY_BOOTSTRAP_KEY=" + strings.TrimSpace(mustRun(t, nil, "keygen"))}} {
+		server := serve(t, env)
+		server.stop(t)
+		if folder := filepath.Join(server.cmd.Dir, "galley-data"); !strings.Contains(server.stdout.String(), folder) {
+			t.Errorf("the first start prints\n%s", &server.stdout)
+		}
+	}
 }

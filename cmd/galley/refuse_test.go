@@ -233,7 +233,7 @@ func TestStoreThatCanNotBeLookedAt(t *testing.T) {
 		{"backup", "--data", data, "file"}, {"apps", "list", "--data", data}, {"doctor", "--data", data}, {"copy", "--from", data, "--to", "x"},
 	} {
 		code, said := runAsAnother(t, args...)
-		if code != 1 || strings.Contains(said, "there is no store") || !strings.Contains(said, "can't look") || !strings.Contains(said, "permission denied") {
+		if code != 1 || strings.Contains(said, "there is no store") || !strings.Contains(said, "can't read") || !strings.Contains(said, "permission denied") {
 			t.Errorf("galley %v: exit code %d\n%s", args, code, said)
 		}
 	}

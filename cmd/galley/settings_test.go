@@ -122,7 +122,7 @@ func TestDataFolderThatIsTypedWinsOverADatabase(t *testing.T) {
 	// In one place, the database is meant.
 	for _, place := range []int{byFlag, byVariable, byFile} {
 		env, args := give(t, place, map[string]string{"data": t.TempDir(), "database-url": away})
-		if stderr := refused(t, 1, env, append([]string{"migrate"}, args...)...); !strings.Contains(stderr, "does not answer") {
+		if stderr := refused(t, 1, env, append([]string{"migrate"}, args...)...); !strings.Contains(stderr, "can't reach") {
 			t.Errorf("the message is another: %s", stderr)
 		}
 	}
@@ -239,15 +239,30 @@ func TestMissingConfigFileIsRefused(t *testing.T) {
 	}
 }
 
-// A variable with a typo would otherwise go unnoticed: it can't be refused,
-// because other programs may share the prefix.
-func TestUnknownVariableIsWarnedOf(t *testing.T) {
+// A variable with a typo would otherwise go unnoticed.
+func TestUnknownVariableIsRefused(t *testing.T) {
 	t.Parallel()
-	server := serve(t, []string{"GALLEY_APPRATE=1/60", "GALLEY_APP_RATE=5/60"})
-	server.stop(t)
-	log := server.stderr.String()
-	if !strings.Contains(log, "GALLEY_APPRATE") || strings.Contains(log, "GALLEY_APP_RATE") {
-		t.Errorf("the log says\n%s", log)
+	stderr := refused(t, 1, []string{"GALLEY_APPRATE=1/60", "GALLEY_APP_RATE=5/60"}, "serve", "--addr", "127.0.0.1:0", "--data", t.TempDir())
+	if !strings.Contains(stderr, "GALLEY_APPRATE (did you mean GALLEY_APP_RATE?)") {
+		t.Errorf("the message does not name the setting: %s", stderr)
+	}
+}
+
+func TestHelpAndVersionInEveryForm(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"help", "serve"}, {"help", "apps", "create"}, {"help", "apps"}} {
+		if got, want := mustRun(t, nil, args...), mustRun(t, nil, append(args[1:], "--help")...); got != want {
+			t.Errorf("galley %v prints\n%s", args, got)
+		}
+	}
+	if got, want := mustRun(t, nil, "help"), mustRun(t, nil, "--help"); got != want {
+		t.Errorf("galley help prints\n%s", got)
+	}
+	if got, want := mustRun(t, nil, "--version"), mustRun(t, nil, "version"); got != want || !strings.HasPrefix(got, "galley ") {
+		t.Errorf("galley --version prints\n%s", got)
+	}
+	if stderr := refused(t, 2, nil, "help", "sereve"); !strings.Contains(stderr, `"serve"`) {
+		t.Errorf("the message does not name the command: %s", stderr)
 	}
 }
 
@@ -266,7 +281,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		"apps revoke": {[]string{"<id>", "--data", "--database-url"}, true},
 		"migrate":     {[]string{"--data", "--database-url"}, true},
 		"keygen":      {[]string{"GALLEY_BOOTSTRAP_KEY"}, false},
-		"openapi":     {[]string{"interface document"}, false},
+		"openapi":     {[]string{"OpenAPI document"}, false},
 		"healthcheck": {[]string{"--addr"}, true},
 		"version":     {[]string{"version"}, false},
 	}

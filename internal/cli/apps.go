@@ -21,9 +21,9 @@ import (
 var now = time.Now
 
 type appsCommand struct {
-	Create appsCreateCommand `cmd:"" help:"Make an app and print its key, this once."`
+	Create appsCreateCommand `cmd:"" help:"Create an app and print its key."`
 	List   appsListCommand   `cmd:"" help:"List the apps of every workspace."`
-	Rate   appsRateCommand   `cmd:"" help:"Give an app a rate limit of its own."`
+	Rate   appsRateCommand   `cmd:"" help:"Set the rate limit of an app."`
 	Revoke appsRevokeCommand `cmd:"" help:"Revoke an app: its keys stop working."`
 }
 
@@ -32,7 +32,7 @@ type appsCreateCommand struct {
 
 	Name         string   `help:"Name of the app." required:"" placeholder:"NAME"`
 	Workspace    *string  `help:"Workspace of the app, by id." xor:"workspace" placeholder:"ID"`
-	NewWorkspace *string  `help:"Make a new workspace of this name for the app." xor:"workspace" placeholder:"NAME"`
+	NewWorkspace *string  `help:"Create a workspace with this name for the app." xor:"workspace" placeholder:"NAME"`
 	Scopes       []string `help:"What the app may do: read, write, publish, admin." default:"read,write,publish,admin" placeholder:"SCOPES"`
 	Rate         string   `help:"Rate limit of the app's own: REQUESTS/SECONDS, off, or default (default ${default})." default:"default" placeholder:"RATE"`
 	JSON         bool     `help:"Print one JSON object." name:"json"`

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -21,8 +21,8 @@ type backupCommand struct {
 }
 
 func (c *backupCommand) Help() string {
-	return `The server may run and write meanwhile: the backup is of one moment. It is the
-same for both databases; 'galley restore' reads it into either.
+	return `The backup is a consistent snapshot, taken while the server runs and writes. The
+format is the same for both databases: 'galley restore' reads it into either.
 
 Examples:
   galley backup /backups/monday.galley
@@ -32,29 +32,13 @@ Examples:
 
 func (c *backupCommand) Run(t *terminal) error {
 	if c.File == toStdout && isTerminal(t.out) {
-		return errors.New("a backup is nothing to look at: send standard output to a file or a program")
+		return errors.New("refusing to write a backup to the terminal: redirect standard output to a file or a program")
 	}
 	store, err := openExisting(c.Store)
 	if err != nil {
 		return err
 	}
 	return errors.Join(t.trouble(c.Store, c.write(t, store)), store.Close())
-}
-
-// trouble says what an error of a whole store's reading or filling is about.
-func (t *terminal) trouble(c config.Store, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, sqlstore.ErrNotReady):
-		reason := strings.TrimPrefix(explain(c, err).Error(), sqlstore.ErrNotReady.Error()+": ")
-		return fmt.Errorf("%w: %s; 'galley serve' finishes it", sqlstore.ErrNotReady, reason)
-	case t.ctx.Err() != nil:
-		return errors.New("stopped before the end: nothing was kept")
-	case errors.Is(err, sqlstore.ErrNotEmpty):
-		return errors.New("the store is not empty, and only an empty one can be filled: name a new folder or a new database")
-	}
-	return explain(c, err)
 }
 
 // toStdout is the name of standard output.
@@ -70,176 +54,162 @@ func (c *backupCommand) write(t *terminal, store *sqlstore.Store) error {
 			if err != nil {
 				return err
 			}
-			if rows, err = dump(t, "Backing up", s, w); err != nil {
+			sink := &watched{Sink: w}
+			if err := sink.dump(t, "Backing up", s); err != nil {
 				return err
 			}
 			err = w.Close()
-			size = w.Size()
+			rows, size = sink.rows, w.Size()
 			return err
 		})
 	})
 	if err != nil {
 		return err
 	}
-	said, name := t.out, c.File
+	out, name := t.out, c.File
 	if c.File == toStdout {
-		said, name = t.err, "standard output"
+		out, name = t.err, "standard output"
 	} else if info, err := os.Stat(c.File); err != nil || !info.Mode().IsRegular() {
-		said = t.err // the backup may have gone where we would say it
+		out = t.err // the file may be standard output by another name
 	}
-	_, _ = fmt.Fprintf(said, "Backed up %s rows to %s: %s in %s.\n", amount(rows), name, volume(size), seconds(time.Since(start)))
+	_, _ = fmt.Fprintf(out, "Backed up %s rows to %s: %s in %s.\n", amount(rows), name, volume(size), seconds(time.Since(start)))
 	return nil
 }
 
-// dump sends a snapshot to a sink and shows how far it is. It returns how many
-// rows it sent.
-func dump(t *terminal, what string, s *sqlstore.Snapshot, to sqlstore.Sink) (rows int64, err error) {
-	total := int64(-1)
-	if isTerminal(t.err) { // counting takes a while
-		if total, err = s.Count(t.ctx); err != nil {
-			return 0, err
+type restoreCommand struct {
+	config.Store
+
+	File string `arg:"" help:"File that 'galley backup' wrote."`
+}
+
+func (c *restoreCommand) Help() string {
+	return `The store must be empty. The file is verified before anything is written. Ids and
+keys stay the same.
+
+Examples:
+  galley restore --data ./new-data /backups/monday.galley
+  galley restore --database-url postgres://galley@localhost/new /backups/monday.galley`
+}
+
+func (c *restoreCommand) Run(t *terminal) error {
+	if isOfStore(c.Store, behindLinks(c.File)) { // SQLite would remove a log that it can't read
+		return fmt.Errorf("%s would be overwritten by the store's own files: restore to another folder", c.File)
+	}
+	bar := t.bar("Verifying", "B", backup.Size(c.File))
+	file, err := backup.Open(t.ctx, c.File, bar)
+	_ = bar.Finish() // it is only shown
+	if err != nil {
+		return t.trouble(c.Store, err)
+	}
+	return errors.Join(c.restore(t, file), file.Close())
+}
+
+func (c *restoreCommand) restore(t *terminal, file *backup.File) error {
+	latest, err := sqlstore.LatestSchema()
+	if err != nil {
+		return err
+	}
+	if file.Schema > latest {
+		return fmt.Errorf("%s has schema version %d and this program supports up to %d: use a newer galley", c.File, file.Schema, latest)
+	}
+	start := time.Now()
+	store, err := openStore(c.Store, nil)
+	if err != nil {
+		return err
+	}
+	bar := t.bar("Restoring", "rows", file.Rows())
+	err = store.Load(t.ctx, file.Schema, func(to sqlstore.Sink) error {
+		return file.Replay(t.ctx, &watched{Sink: to, bar: bar})
+	})
+	_ = bar.Finish() // it is only shown
+	if err = errors.Join(t.trouble(c.Store, err), store.Close()); err != nil {
+		return err
+	}
+	t.printf("Restored %s rows from %s (made %s on %s) in %s. Keys work as before.\n",
+		amount(file.Rows()), c.File, file.CreatedAt.Format(time.RFC3339), file.Engine, seconds(time.Since(start)))
+	return nil
+}
+
+type copyCommand struct {
+	From string `help:"Store to copy: a data folder or a PostgreSQL URL." required:"" placeholder:"STORE"`
+	To   string `help:"Empty store to copy to: a data folder or a PostgreSQL URL." required:"" placeholder:"STORE"`
+}
+
+func (c *copyCommand) Help() string {
+	return `The copy is a consistent snapshot. Stop the server first: later writes are not copied.
+
+Examples:
+  galley copy --from ./galley-data --to postgres://galley@localhost/galley
+  galley copy --from postgres://galley@localhost/galley --to ./galley-data`
+}
+
+func (c *copyCommand) Run(t *terminal) error {
+	for _, name := range []string{c.From, c.To} {
+		if connectionString.MatchString(name) {
+			return errors.New("write a PostgreSQL database as postgres://USER:PASSWORD@HOST/NAME, or put ./ before the name of a folder")
 		}
 	}
-	counted := &watched{Sink: to, bar: t.bar(what, "rows", total)}
-	err = s.Dump(t.ctx, counted)
-	_ = counted.bar.Finish() // only to be looked at
-	return counted.rows, err
+	from, err := openExisting(storeAt(c.From))
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.copyFrom(t, from), from.Close())
 }
 
-// toFile writes the file under another name first, so that one of its own name
-// is always whole.
-func (c *backupCommand) toFile(t *terminal, write func(io.Writer) error) error {
-	if c.File == toStdout {
-		return write(t.out)
-	}
-	name := behindLinks(c.File)
-	if isOfStore(c.Store, name) {
-		return fmt.Errorf("%s is a file of the store itself: name another for the backup", c.File)
-	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return toDevice(name, info, write)
-	}
-	folder, err := os.Open(filepath.Dir(name))
-	if err != nil {
-		return fmt.Errorf("can't write the backup: %w", err)
-	}
-	defer func() { _ = folder.Close() }() // nothing is written by it
-	partial := name + ".partial"
-	file, err := os.OpenFile(partial, os.O_WRONLY|os.O_CREATE|noFollow, 0o600)
-	if err != nil {
-		return fmt.Errorf("can't write the backup: %w", err)
-	}
-	if err := holdAlone(file); err != nil {
-		return errors.Join(fmt.Errorf("another backup is being written to %s (%w)", partial, err), file.Close())
-	}
-	if err = fill(file, write); err == nil {
-		err = os.Rename(partial, name)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(partial))
-	} else {
-		err = folder.Sync()
-	}
-	return errors.Join(err, file.Close()) // others may have the name from now on
-}
-
-// isOfStore tells whether a file is one of those that SQLite keeps a store in,
-// or would be if it were there.
-func isOfStore(c config.Store, name string) bool {
-	if c.DatabaseURL != "" {
-		return false
-	}
-	database := behindLinks(filepath.Join(c.Data, sqlstore.DatabaseFile))
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		own := database + suffix
-		if sameFile(name, own) || filepath.Base(name) == filepath.Base(own) && sameFile(filepath.Dir(name), filepath.Dir(own)) {
-			return true
-		}
-	}
-	return false
-}
-
-// sameFile tells whether two names are of one file or folder that is there.
-func sameFile(one, two string) bool {
-	first, err := os.Stat(one)
-	if err != nil {
-		return false
-	}
-	second, err := os.Stat(two)
-	return err == nil && os.SameFile(first, second)
-}
-
-// maxLinks is how many links may follow each other, as on Linux.
-const maxLinks = 40
-
-// behindLinks is the name that a link leads to, also if nothing is there yet.
-func behindLinks(name string) string {
-	if target, err := filepath.EvalSymlinks(name); err == nil {
-		return target
-	}
-	if _, err := os.Stat(name); err == nil {
-		return name // a pipe of ours, which has no other name
-	}
-	for range maxLinks {
-		target, err := os.Readlink(name)
+func (c *copyCommand) copyFrom(t *terminal, from *sqlstore.Store) error {
+	start, sink := time.Now(), &watched{}
+	var failed error // after both stores were open
+	err := from.Snapshot(t.ctx, func(s *sqlstore.Snapshot) error {
+		to, err := openStore(storeAt(c.To), nil)
 		if err != nil {
-			break
+			return err
 		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Dir(name) + string(filepath.Separator) + target
-		}
-		name = target
-	}
-	return name
-}
-
-// toDevice writes to what is no file, and so has no name to be given to one: a
-// pipe, or /dev/stdout.
-func toDevice(name string, info os.FileInfo, write func(io.Writer) error) error {
-	if info.IsDir() {
-		return fmt.Errorf("%s is a folder: name a file in it", name)
-	}
-	device, err := os.OpenFile(name, os.O_WRONLY, 0)
-	if err != nil {
-		return fmt.Errorf("can't write the backup: %w", err)
-	}
-	return errors.Join(write(device), device.Close())
-}
-
-// fill writes a file through to the disk. A killed backup may have left it, and
-// somebody else may have made it.
-func fill(file *os.File, write func(io.Writer) error) error {
-	if err := errors.Join(file.Chmod(0o600), file.Truncate(0)); err != nil {
-		return err
-	}
-	if err := write(file); err != nil {
-		return err
-	}
-	return file.Sync()
-}
-
-// openExisting opens a store that has to be there.
-func openExisting(c config.Store) (*sqlstore.Store, error) {
-	if err := checkThere(c); err != nil {
-		return nil, err
-	}
-	return openStore(c, nil)
-}
-
-// checkThere refuses a store that is not there: looking for one must not make
-// it.
-func checkThere(c config.Store) error {
-	if c.DatabaseURL != "" {
-		return nil
-	}
-	if c.Data == "" {
-		return errNoName
-	}
-	switch _, err := os.Stat(filepath.Join(c.Data, sqlstore.DatabaseFile)); {
-	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("there is no store in %s: name another folder, or the URL of a database (%w)", c.Data, err)
+		at := storeAt(c.To)
+		err = to.Load(t.ctx, s.Schema, func(target sqlstore.Sink) error {
+			*sink = watched{Sink: target}
+			err := sink.dump(t, "Copying", s)
+			if err != nil && sink.err == nil {
+				at = storeAt(c.From)
+			}
+			return err
+		})
+		failed = errors.Join(t.trouble(at, err), to.Close())
+		return failed
+	})
+	switch {
+	case failed != nil:
+		return failed
 	case err != nil:
-		return fmt.Errorf("can't look whether there is a store in %s: %w", c.Data, err)
+		return t.trouble(storeAt(c.From), err)
 	}
+	t.printf("Copied %s rows in %s. Keys work as before.\n", amount(sink.rows), seconds(time.Since(start)))
 	return nil
+}
+
+// storeAt is the store that a folder or a URL names.
+func storeAt(where string) config.Store {
+	if strings.Contains(where, "://") {
+		return config.Store{DatabaseURL: where}
+	}
+	return config.Store{Data: where}
+}
+
+// connectionString is the other form of a PostgreSQL address. As the name of a
+// folder it is a mistake.
+var connectionString = regexp.MustCompile(`^\s*[a-z_]+\s*=`)
+
+// trouble explains an error of reading or filling a whole store.
+func (t *terminal) trouble(c config.Store, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, sqlstore.ErrNotReady):
+		reason := strings.TrimPrefix(explain(c, err).Error(), sqlstore.ErrNotReady.Error()+": ")
+		return fmt.Errorf("%w: %s; 'galley serve' finishes it", sqlstore.ErrNotReady, reason)
+	case t.ctx.Err() != nil:
+		return errors.New("stopped before the end: nothing was kept")
+	case errors.Is(err, sqlstore.ErrNotEmpty):
+		return errors.New("the store is not empty: use a new folder or a new database")
+	}
+	return explain(c, err)
 }

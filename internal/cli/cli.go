@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -27,33 +28,33 @@ const Version = "0.1.0"
 
 // commands is the tree of commands.
 type commands struct {
-	Config string `help:"YAML file of settings, named as the flags are." env:"GALLEY_CONFIG" placeholder:"FILE"`
+	Config string `help:"YAML file of settings, with the names of the flags." env:"GALLEY_CONFIG" placeholder:"FILE"`
 
 	Serve       serveCommand       `cmd:"" help:"Start the service."`
-	Apps        appsCommand        `cmd:"" help:"Make, list, limit and revoke apps, whether or not a server runs."`
-	Migrate     migrateCommand     `cmd:"" help:"Bring the database schema up to date; 'serve' does so too."`
-	Backup      backupCommand      `cmd:"" help:"Write everything to one file, while the server runs."`
-	Restore     restoreCommand     `cmd:"" help:"Fill an empty store from such a file."`
-	Copy        copyCommand        `cmd:"" help:"Copy a store into an empty one, from SQLite to PostgreSQL or back."`
-	Doctor      doctorCommand      `cmd:"" help:"Look at settings and store, and say what to do about what is wrong."`
+	Apps        appsCommand        `cmd:"" help:"Create, list, rate-limit and revoke apps."`
+	Migrate     migrateCommand     `cmd:"" help:"Update the database schema; 'galley serve' does this too."`
+	Backup      backupCommand      `cmd:"" help:"Back up the store to a file, while the server runs."`
+	Restore     restoreCommand     `cmd:"" help:"Restore a backup to an empty store."`
+	Copy        copyCommand        `cmd:"" help:"Copy a store to an empty one, such as from SQLite to PostgreSQL."`
+	Doctor      doctorCommand      `cmd:"" help:"Check the settings and the store, and suggest fixes."`
 	Keygen      keygenCommand      `cmd:"" help:"Print a new App key for GALLEY_BOOTSTRAP_KEY."`
-	Openapi     openapiCommand     `cmd:"" help:"Print the interface document."`
-	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running server whether it is ready: exit code 0 if so, 1 if not."`
+	Openapi     openapiCommand     `cmd:"" help:"Print the OpenAPI document."`
+	Healthcheck healthcheckCommand `cmd:"" help:"Check whether a running server is ready: exit code 0 if it is, 1 if not."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 
-// terminal is where a command speaks to people and programs.
+// terminal is the input and output of a command.
 type terminal struct {
 	ctx    context.Context //nolint:containedctx // the context of the one command that runs
 	out    io.Writer
 	err    io.Writer
 	parser *kong.Kong
-	lost   error // why something that was to be said could not be
+	lost   error // of the first write to out that failed
 }
 
 func (t *terminal) printf(format string, args ...any) {
 	if _, err := fmt.Fprintf(t.out, format, args...); err != nil && t.lost == nil {
-		t.lost = fmt.Errorf("what was said is lost: %w", err)
+		t.lost = fmt.Errorf("can't write the output: %w", err)
 	}
 }
 
@@ -63,9 +64,10 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	config.ForgetEmptyVariables()
 	parser, err := kong.New(&commands{},
 		kong.Name("galley"),
-		kong.Description("Galley manages the content of websites over a REST interface.\n\nStart with: galley serve"),
+		kong.Description("Galley manages the content of websites over a REST API.\n\nStart the server with 'galley serve'. Get help with 'galley help COMMAND'."),
 		kong.Writers(out, errOut),
 		kong.Exit(func(code int) { exit = code }),
+		config.Durations,
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
 	)
 	if err != nil {
@@ -73,11 +75,16 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	}
 	t := &terminal{ctx: ctx, out: out, err: errOut, parser: parser}
 	badFile := withFile(parser, args)
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		args = []string{"--help"}
+	case args[0] == "help":
+		args = append(slices.Clone(args[1:]), "--help")
+	case args[0] == "--version":
+		args = append([]string{"version"}, args[1:]...)
 	}
 	command, err := parser.Parse(args)
-	if exit >= 0 { // help was asked for
+	if exit >= 0 { // help was printed
 		return exit
 	}
 	if badFile != nil && (err != nil || len(command.Selected().Flags) > 0) { // some have no settings
@@ -85,12 +92,11 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	}
 	if err != nil {
 		_ = t.fail(err)
-		_, _ = fmt.Fprintln(errOut, "Run with --help to see what there is.")
+		_, _ = fmt.Fprintln(errOut, "Run 'galley help' for usage.")
 		return 2
 	}
 	if store, ok := command.Selected().Target.Addr().Interface().(interface{ PassesOver() string }); ok {
-		// A server says it in its log.
-		if warning := store.PassesOver(); warning != "" && command.Command() != "serve" {
+		if warning := store.PassesOver(); warning != "" && command.Command() != "serve" { // which logs it
 			_, _ = fmt.Fprintln(errOut, "galley: "+warning)
 		}
 	}
@@ -100,7 +106,7 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	return 0
 }
 
-// withFile makes the settings of a configuration file known to the parser.
+// withFile adds the settings of the configuration file to the parser.
 func withFile(parser *kong.Kong, args []string) error {
 	name := os.Getenv("GALLEY_CONFIG")
 	for i, arg := range args {
@@ -138,8 +144,8 @@ func (t *terminal) fail(err error) int {
 	return 1
 }
 
-// errNoName refuses an empty name, which would stand for the folder one is in.
-var errNoName = errors.New("the store has no name: name a folder, or the URL of a database")
+// errNoName refuses an empty name, which would be the current folder.
+var errNoName = errors.New("the name of the store is empty: pass a folder or the URL of a database")
 
 func openStore(c config.Store, observe sqlstore.Observe) (*sqlstore.Store, error) {
 	if c.DatabaseURL != "" {
@@ -151,8 +157,8 @@ func openStore(c config.Store, observe sqlstore.Observe) (*sqlstore.Store, error
 	return sqlstore.OpenSQLite(c.Data, observe)
 }
 
-// newLog makes the server's log: lines for people on a terminal, and else JSON,
-// a moment's lines at a time. flush writes what is left.
+// newLog makes the server's log: text on a terminal, and otherwise buffered JSON
+// lines. flush writes what is buffered.
 func newLog(out io.Writer, level string) (log *slog.Logger, flush func()) {
 	var options slog.HandlerOptions
 	var least slog.Level
@@ -214,8 +220,7 @@ func (c *migrateCommand) Run(t *terminal) error {
 	return store.Close()
 }
 
-// withService runs a command's work on the store that it names, which has to be
-// there.
+// withService runs work on the store of a command, which must exist.
 func withService(t *terminal, c config.Store, work func(*service.Service) error) error {
 	store, err := openExisting(c)
 	if err != nil {
@@ -223,7 +228,7 @@ func withService(t *terminal, c config.Store, work func(*service.Service) error)
 	}
 	isNew, err := store.IsNew(t.ctx)
 	if err == nil && isNew {
-		err = errors.New("there is no store yet: 'galley serve' or 'galley migrate' makes one")
+		err = errors.New("there is no store yet: create one with 'galley serve' or 'galley migrate'")
 	}
 	if err != nil {
 		return errors.Join(explain(c, err), store.Close())
@@ -231,7 +236,7 @@ func withService(t *terminal, c config.Store, work func(*service.Service) error)
 	return serviceOn(t, c, store, work)
 }
 
-// withNewService is withService for work that may be the first on its store.
+// withNewService is withService for work that creates the store if needed.
 func withNewService(t *terminal, c config.Store, work func(*service.Service) error) error {
 	store, err := openStore(c, nil)
 	if err != nil {
@@ -242,7 +247,7 @@ func withNewService(t *terminal, c config.Store, work func(*service.Service) err
 		return errors.Join(explain(c, err), store.Close())
 	}
 	if isNew {
-		_, _ = fmt.Fprintln(t.err, "galley: there was no store yet: a new one is made, of which no running server knows")
+		_, _ = fmt.Fprintln(t.err, "galley: there was no store yet, created a new one; check that the server uses it too")
 	}
 	return serviceOn(t, c, store, work)
 }

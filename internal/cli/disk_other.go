@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// noFollow is not known here.
+// noFollow is not available here.
 const noFollow = 0
 
-// holdAlone is not known here: two backups to one file have to be avoided.
+// holdAlone is not available here: never write two backups to one file at once.
 func holdAlone(*os.File) error { return nil }
 
-// diskSpace is not known here.
+// diskSpace is not available here.
 func diskSpace(string) (free, all uint64, err error) { return 0, 0, errors.ErrUnsupported }

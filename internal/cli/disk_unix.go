@@ -8,18 +8,18 @@ import (
 	"syscall"
 )
 
-// noFollow refuses to open what a link leads to.
+// noFollow refuses to open a symbolic link.
 const noFollow = syscall.O_NOFOLLOW
 
-// holdAlone keeps a file to this process until it is closed, where its disk can.
+// holdAlone locks a file until it is closed, where the file system can.
 func holdAlone(file *os.File) error {
 	switch err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		return err
 	case err != nil:
-		return nil //nolint:nilerr // some disks of other machines can't
+		return nil //nolint:nilerr // some network file systems can't
 	}
-	// Whoever held it last may have given it another name.
+	// The last holder may have renamed it.
 	ours, err := file.Stat()
 	if err != nil {
 		return err
@@ -29,12 +29,13 @@ func holdAlone(file *os.File) error {
 		return err
 	}
 	if !os.SameFile(ours, named) {
-		return errors.New("it has just ended")
+		return errors.New("it has just finished")
 	}
 	return nil
 }
 
-// diskSpace is what a folder's disk has, for those who are not root, and in all.
+// diskSpace returns the free space for ordinary users and the size of a folder's
+// disk, in bytes.
 func diskSpace(folder string) (free, all uint64, err error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(folder, &s); err != nil {

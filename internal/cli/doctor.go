@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"galley/internal/config"
 	"galley/internal/ratelimit"
@@ -19,13 +18,13 @@ import (
 type doctorCommand struct {
 	config.Server
 
-	Deep bool `help:"Read all of an SQLite database, and check it against itself."`
+	Deep bool `help:"Check the integrity of the whole SQLite database."`
 	JSON bool `help:"Print one JSON object." name:"json"`
 }
 
 func (c *doctorCommand) Help() string {
-	return `It takes the settings that 'galley serve' takes, changes nothing, and may be run
-beside a server. The exit code is 1 if something fails.
+	return `Takes the same settings as 'galley serve', changes nothing, and can run beside a
+server. The exit code is 1 if a check fails.
 
 Examples:
   galley doctor --data /var/lib/galley
@@ -64,21 +63,21 @@ func (c *doctorCommand) examine(t *terminal) []sqlstore.Finding {
 	const check = "store"
 	store, err := openExisting(c.Store)
 	if err != nil {
-		todo := "see what the message says"
+		todo := "fix the error above"
 		if errors.Is(err, os.ErrNotExist) {
-			todo = "start 'galley serve', which makes one, or restore a backup"
+			todo = "create it with 'galley serve', or restore a backup"
 		}
 		return append(found, sqlstore.Finding{Check: check, Level: sqlstore.LevelFail, Found: err.Error(), Todo: todo})
 	}
 	defer func() { _ = store.Close() }() // nothing was written
 	if err := store.Reach(t.ctx); err != nil {
-		todo := "make it answer, and look again"
+		todo := "check that the database runs and can be reached"
 		if sqlstore.Damaged(err) || sqlstore.Denied(err) {
-			todo = "do what the message says, and look again"
+			todo = "fix the error above"
 		}
 		return append(found, sqlstore.Finding{Check: check, Level: sqlstore.LevelFail, Found: t.trouble(c.Store, err).Error(), Todo: todo})
 	}
-	found = append(found, sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "it answers"})
+	found = append(found, sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "reachable"})
 	found = append(found, store.Examine(t.ctx, c.Deep)...)
 	if c.ListenURL != "" && c.DatabaseURL != "" {
 		found = append(found, store.ExamineListener(t.ctx, c.ListenURL))
@@ -89,7 +88,7 @@ func (c *doctorCommand) examine(t *terminal) []sqlstore.Finding {
 	return found
 }
 
-// examineSettings checks what serve would refuse to start with.
+// examineSettings checks the settings as serve does.
 func (c *doctorCommand) examineSettings() sqlstore.Finding {
 	const check = "settings"
 	serve := serveCommand{c.Server}
@@ -101,30 +100,29 @@ func (c *doctorCommand) examineSettings() sqlstore.Finding {
 		_, err = serve.encryption(slog.New(slog.DiscardHandler))
 	}
 	if err != nil {
-		return sqlstore.Finding{Check: check, Level: sqlstore.LevelFail, Found: err.Error(), Todo: "'galley serve --help' tells what there is"}
+		return sqlstore.Finding{Check: check, Level: sqlstore.LevelFail, Found: err.Error(), Todo: "run 'galley serve --help' to see the settings"}
 	}
-	return sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "they make sense together"}
+	return sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "valid"}
 }
 
 func examineVariables(t *terminal) sqlstore.Finding {
 	const check = "variables"
-	if unknown := config.UnknownVariables(t.parser.Model, os.Environ()); len(unknown) > 0 {
-		return sqlstore.Finding{Check: check, Level: sqlstore.LevelWarn, Found: "no settings, and so ignored: " + strings.Join(unknown, ", "), Todo: "correct their names, or take them away"}
+	if err := config.CheckVariables(t.parser.Model, os.Environ()); err != nil {
+		return sqlstore.Finding{Check: check, Level: sqlstore.LevelFail, Found: err.Error(), Todo: "correct their names, or unset them"}
 	}
-	return sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "each that begins with GALLEY_ is a setting"}
+	return sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "every GALLEY_ variable is a setting"}
 }
 
-// examineRedis counts a request in Redis: one that answers may still refuse to
-// count, as a replica does.
+// examineRedis counts a request in Redis: a replica answers, but refuses writes.
 func examineRedis(ctx context.Context, url string) sqlstore.Finding {
 	const check = "redis"
 	if err := ratelimit.CheckRedis(ctx, url); err != nil {
 		return sqlstore.Finding{
-			Check: check, Level: sqlstore.LevelFail, Found: "it does not count: " + err.Error(),
-			Todo: "check --redis-url and that Redis runs; until then each node counts requests by itself",
+			Check: check, Level: sqlstore.LevelFail, Found: "can't count requests: " + err.Error(),
+			Todo: "check --redis-url and that Redis runs; until then each node applies rate limits on its own",
 		}
 	}
-	return sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "it counts"}
+	return sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "reachable"}
 }
 
 func examineDisk(data string) sqlstore.Finding {
@@ -137,14 +135,14 @@ func examineDisk(data string) sqlstore.Finding {
 			continue
 		}
 		if err != nil {
-			return sqlstore.Finding{Check: check, Level: sqlstore.LevelWarn, Found: "how full it is can't be told: " + err.Error(), Todo: "look yourself"}
+			return sqlstore.Finding{Check: check, Level: sqlstore.LevelWarn, Found: "can't read the free space: " + err.Error(), Todo: "check the free space yourself"}
 		}
 		return judgeDisk(free, all)
 	}
 }
 
-// What a disk should have free: a tenth, or as much as is plenty on any disk; and
-// never less than some.
+// A disk should have a tenth of its space free, or plentyFree, and never less
+// than leastFree.
 const (
 	leastShare = 0.1
 	plentyFree = 10 << 30
@@ -155,10 +153,10 @@ const (
 func judgeDisk(free, all uint64) sqlstore.Finding {
 	f := sqlstore.Finding{
 		Check: "disk", Level: sqlstore.LevelOK,
-		Found: fmt.Sprintf("%s of %s are free", volume(int64(free)), volume(int64(all))),
+		Found: fmt.Sprintf("%s of %s free", volume(int64(free)), volume(int64(all))),
 	}
 	if free < leastFree || (free < plentyFree && float64(free) < leastShare*float64(all)) {
-		f.Level, f.Todo = sqlstore.LevelWarn, "make room, or move the data folder: a full disk refuses every write"
+		f.Level, f.Todo = sqlstore.LevelWarn, "free up space, or move the data folder: writes fail when the disk is full"
 	}
 	if free < noneFree {
 		f.Level = sqlstore.LevelFail

@@ -13,16 +13,16 @@ import (
 	"galley/internal/sqlstore"
 )
 
-// explain says what keeps a store from working, to those who can do something
-// about it. Other errors stay what they are.
+// explain turns an error of a store into one that says what to do about it.
+// Other errors are returned as they are.
 func explain(c config.Store, err error) error {
 	switch {
 	case sqlstore.Damaged(err):
-		return fmt.Errorf("%s is damaged, or no database: put the folder aside, and restore the last backup (%w)",
+		return fmt.Errorf("%s is damaged or not a database: move the folder away and restore the last backup (%w)",
 			filepath.Join(c.Data, sqlstore.DatabaseFile), err)
 	case sqlstore.Denied(err):
 		refusal, _ := sqlstore.Refusal(err)
-		return fmt.Errorf("the database's user may not do that: let it own the database, with 'alter database NAME owner to USER' (%s)", refusal)
+		return fmt.Errorf("permission denied by the database: make its user the owner with 'alter database NAME owner to USER' (%s)", refusal)
 	}
 	away, ok := errors.AsType[*cms.Error](err)
 	if !ok || away.Code != cms.CodeUnavailable {
@@ -32,20 +32,20 @@ func explain(c config.Store, err error) error {
 		return fmt.Errorf("the store in %s can't be used: %w", c.Data, cmp.Or(tryFolder(c.Data), errors.Unwrap(away)))
 	}
 	if refusal, ok := sqlstore.Refusal(err); ok {
-		return fmt.Errorf("the database can't do it: %s", refusal)
+		return fmt.Errorf("the database refused: %s", refusal)
 	}
-	// The driver tells whom it tried to reach, and in a line each why in vain.
+	// The driver lists every address it tried; the last line has the reason.
 	reason := strings.TrimSpace(errors.Unwrap(away).Error())
 	reason = strings.TrimSpace(reason[strings.LastIndexByte(reason, '\n')+1:])
-	return fmt.Errorf("the database does not answer: check its URL and that PostgreSQL runs (%s)", reason)
+	return fmt.Errorf("can't reach the database: check its URL and that PostgreSQL runs (%s)", reason)
 }
 
-// tryFolder makes a file beside the database, for a moment: why that fails is
-// told more plainly than by SQLite.
+// tryFolder creates and removes a file beside the database: the error is plainer
+// than SQLite's.
 func tryFolder(dir string) error {
 	file, err := os.CreateTemp(dir, "try-*")
 	if err != nil {
-		return fmt.Errorf("the folder can't be written: %w", err)
+		return fmt.Errorf("the folder is not writable: %w", err)
 	}
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }

@@ -13,8 +13,8 @@ import (
 
 type healthcheckCommand struct {
 	Addr        string       `help:"Address that the server listens on." default:"127.0.0.1:8080" env:"GALLEY_ADDR" placeholder:"HOST:PORT"`
-	TLSCert     string       `help:"The server's setting: it speaks HTTPS." name:"tls-cert" env:"GALLEY_TLS_CERT" placeholder:"FILE"`
-	ACMEDomains config.Names `help:"The server's setting: it speaks HTTPS." name:"acme-domains" env:"GALLEY_ACME_DOMAINS" placeholder:"NAMES"`
+	TLSCert     string       `help:"The server's --tls-cert: use HTTPS." name:"tls-cert" env:"GALLEY_TLS_CERT" placeholder:"FILE"`
+	ACMEDomains config.Names `help:"The server's --acme-domains: use HTTPS." name:"acme-domains" env:"GALLEY_ACME_DOMAINS" placeholder:"NAMES"`
 }
 
 func (c *healthcheckCommand) Help() string {
@@ -40,7 +40,7 @@ func (c *healthcheckCommand) Run(t *terminal) error {
 	}
 	resp, err := c.client().Do(req)
 	if err != nil {
-		return fmt.Errorf("no server answers on %s: %w", addr, err)
+		return fmt.Errorf("can't reach a server on %s: %w", addr, err)
 	}
 	if err := resp.Body.Close(); err != nil {
 		return err
@@ -52,9 +52,9 @@ func (c *healthcheckCommand) Run(t *terminal) error {
 	return nil
 }
 
-// client asks the server itself, and no proxy that the environment may name. It
-// speaks TLS with whoever answers: the certificate is for the names that others
-// call the server by, and nothing secret is said.
+// client connects to the server itself, not through a proxy of the environment.
+// It does not verify the certificate, which is for the server's public names, and
+// sends nothing secret.
 func (c *healthcheckCommand) client() *http.Client {
 	encryption := &tls.Config{InsecureSkipVerify: true}
 	if len(c.ACMEDomains) > 0 {

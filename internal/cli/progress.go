@@ -18,7 +18,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// bar shows how far something is, if somebody looks on.
+// bar shows progress on a terminal.
 func (t *terminal) bar(what, unit string, total int64) *progressbar.ProgressBar {
 	if !isTerminal(t.err) {
 		return progressbar.DefaultSilent(total)
@@ -34,21 +34,44 @@ func (t *terminal) bar(what, unit string, total int64) *progressbar.ProgressBar 
 	return progressbar.NewOptions64(total, options...)
 }
 
-// watched is a sink whose rows are counted.
+// watched is a sink that counts rows and keeps its error.
 type watched struct {
 	sqlstore.Sink
 	bar  *progressbar.ProgressBar
 	rows int64
+	err  error
 }
 
 // barStep is how many rows a step of a bar is.
 const barStep = 500
 
+// dump sends a snapshot to the sink and shows the progress.
+func (w *watched) dump(t *terminal, what string, s *sqlstore.Snapshot) (err error) {
+	total := int64(-1)
+	if isTerminal(t.err) { // counting takes a while
+		if total, err = s.Count(t.ctx); err != nil {
+			return err
+		}
+	}
+	w.bar = t.bar(what, "rows", total)
+	err = s.Dump(t.ctx, w)
+	_ = w.bar.Finish() // it is only shown
+	return err
+}
+
+// Table forwards to the sink.
+func (w *watched) Table(name string, columns []string) error {
+	w.err = w.Sink.Table(name, columns)
+	return w.err
+}
+
+// Row forwards to the sink and counts.
 func (w *watched) Row(values []any) error {
 	if w.rows++; w.rows%barStep == 0 {
-		_ = w.bar.Add64(barStep) // only to be looked at
+		_ = w.bar.Add64(barStep) // it is only shown
 	}
-	return w.Sink.Row(values)
+	w.err = w.Sink.Row(values)
+	return w.err
 }
 
 // amount writes a number with commas.
@@ -60,17 +83,17 @@ func amount(n int64) string {
 	return text
 }
 
-// volume writes a number of bytes.
+// volume writes a number of bytes with its unit.
 func volume(n int64) string {
-	const kilo, mega, giga = 1e3, 1e6, 1e9
-	switch {
-	case n < mega:
-		return fmt.Sprintf("%.1f kB", float64(n)/kilo)
-	case n < giga:
-		return fmt.Sprintf("%.1f MB", float64(n)/mega)
+	units, size := []string{"B", "kB", "MB", "GB", "TB"}, float64(n)
+	for size >= 999.95 && len(units) > 1 {
+		units, size = units[1:], size/1000
 	}
-	return fmt.Sprintf("%.1f GB", float64(n)/giga)
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %s", size, units[0])
 }
 
-// seconds writes how long something took.
+// seconds writes a duration.
 func seconds(took time.Duration) string { return fmt.Sprintf("%.1f s", took.Seconds()) }

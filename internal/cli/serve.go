@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -39,7 +40,7 @@ func (c *serveCommand) Help() string {
 
 func (c *serveCommand) Run(t *terminal) (err error) {
 	signal.Ignore(syscall.SIGPIPE) // whoever reads the log may go
-	if err := c.check(); err != nil {
+	if err := errors.Join(config.CheckVariables(t.parser.Model, os.Environ()), c.check()); err != nil {
 		return err
 	}
 	bootstrap, err := readBootstrap(c.Server)
@@ -51,9 +52,6 @@ func (c *serveCommand) Run(t *terminal) (err error) {
 	encryption, err := c.encryption(log)
 	if err != nil {
 		return err
-	}
-	if unknown := config.UnknownVariables(t.parser.Model, os.Environ()); len(unknown) > 0 {
-		log.Warn("variables that are no settings are ignored", "variables", strings.Join(unknown, ", "))
 	}
 	if warning := c.PassesOver(); warning != "" {
 		log.Warn(warning, "data", c.Data)
@@ -116,7 +114,7 @@ func (c *serveCommand) Run(t *terminal) (err error) {
 	}
 	t.printf("Galley %s listens on %s (reference: %s/docs)\n", Version, address, address)
 	if first != nil && c.BootstrapKey == "" && (t.lost != nil || goesNowhere(t.out)) {
-		log.Error("the App key of the first start could not be shown: 'galley apps create' makes another")
+		log.Error("the App key of the first start could not be printed: create another with 'galley apps create'")
 	}
 	t.lost = nil // the server goes on, and the log says the rest
 	log.Info("listening", "address", address)
@@ -165,11 +163,11 @@ func (c *serveCommand) checkValues() error {
 	case c.Data == "" && c.DatabaseURL == "":
 		return errors.New("--data must be a folder")
 	case c.GuardPages < 0 || !(c.GuardShare >= 0 && c.GuardShare <= 1): // it may be no number
-		return errors.New("--guard-share must be from 0 to 1, where 0.5 is half of the pages, and --guard-pages not negative")
+		return errors.New("--guard-share must be from 0 to 1, where 0.5 is half of the pages, and --guard-pages must not be negative")
 	case min(c.History, c.Audit, c.SiteRetention, c.DrainDelay) < 0:
 		return errors.New("--history-retention, --audit-retention, --site-retention and --drain-delay must not be negative")
 	case c.CacheSize < 0:
-		return errors.New("--cache-size must not be negative: 0 keeps nothing")
+		return errors.New("--cache-size must not be negative: 0 turns the cache off")
 	}
 	return nil
 }
@@ -226,7 +224,7 @@ func readBootstrap(c config.Server) (service.Bootstrap, error) {
 	if c.BootstrapKey != "" {
 		key, ok := cms.ParseAppKey(c.BootstrapKey)
 		if !ok {
-			return b, errors.New("GALLEY_BOOTSTRAP_KEY is not an App key: its form or checksum is wrong, 'galley keygen' prints a good one")
+			return b, errors.New("GALLEY_BOOTSTRAP_KEY is not an App key: its form or checksum is wrong, create one with 'galley keygen'")
 		}
 		b.Key = key
 	}
@@ -244,7 +242,7 @@ func readBootstrap(c config.Server) (service.Bootstrap, error) {
 // it one of the store's.
 func checkBootstrapKey(ctx context.Context, store *sqlstore.Store, key cms.AppKey, log *slog.Logger) {
 	if _, _, err := store.AppByKey(ctx, key.Hash(), now()); cms.CodeOf(err) == cms.CodeNotFound {
-		log.Warn("GALLEY_BOOTSTRAP_KEY does not work: it counts at the first start alone, which was before; 'galley apps create' makes a key")
+		log.Warn("GALLEY_BOOTSTRAP_KEY is not a key of this store: it is used at the first start only; create a key with 'galley apps create'")
 	}
 }
 
@@ -263,22 +261,30 @@ func goesNowhere(out io.Writer) bool {
 	return err == nil && os.SameFile(info, nowhere)
 }
 
-// welcome tells a new user what first start made, and what to do next.
+// welcome tells a new user what the first start created, and what to do next.
 func (c *serveCommand) welcome(t *terminal, first service.NewApp, address string) {
+	data := "PostgreSQL"
+	if c.DatabaseURL == "" {
+		data = c.Data
+		if folder, err := filepath.Abs(c.Data); err == nil {
+			data = folder
+		}
+	}
 	if c.BootstrapKey != "" {
-		t.printf("First start: made workspace %s and an app with the key given.\n", first.App.WorkspaceID)
+		t.printf("First start: created workspace %s and an app with the given key (data: %s).\n", first.App.WorkspaceID, data)
 		return
 	}
-	t.printf(`First start: made a workspace and an App key, which is not shown again.
+	t.printf(`First start: created a workspace and an App key. Save the key, it is not shown again.
 
   Key        %s
   Workspace  %s
+  Data       %s
 
 Try it:
 
   curl -H 'x-api-key: %s' -H 'content-type: application/json' -d '{"name": "My site"}' %s/v2/sites
 
-`, first.Key, first.App.WorkspaceID, first.Key, address)
+`, first.Key, first.App.WorkspaceID, data, first.Key, address)
 }
 
 func (c *serveCommand) handler(svc *service.Service, store *sqlstore.Store, buckets httpapi.Buckets, srv *server.Server, registry *prometheus.Registry, log *slog.Logger) *httpapi.API {
@@ -408,7 +414,7 @@ func publishDue(svc *service.Service, registry *prometheus.Registry, log *slog.L
 func observeStore(registry *prometheus.Registry) sqlstore.Observe {
 	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "galley_store_duration_seconds", Help: "How long the store took, by use: view reads, replica reads from one, tx writes.",
-		Buckets: prometheus.ExponentialBuckets(0.00005, 3, 12),
+		Buckets: []float64{0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10},
 	}, []string{"use"})
 	registry.MustRegister(duration)
 	return func(use string, took time.Duration) { duration.WithLabelValues(use).Observe(took.Seconds()) }

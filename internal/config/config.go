@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,17 +20,18 @@ import (
 	"galley/internal/ratelimit"
 )
 
-// Store says where everything is kept.
+// Store says where the data is stored.
 type Store struct {
-	Data        string `help:"Folder of the embedded SQLite database (default ${default})." default:"./galley-data" env:"GALLEY_DATA" placeholder:"DIR"`
-	DatabaseURL string `help:"PostgreSQL database to use instead." env:"GALLEY_DATABASE_URL" placeholder:"postgres://USER:PASSWORD@HOST/NAME"`
+	Data        string `help:"Folder of the SQLite database (default ${default})." default:"./galley-data" env:"GALLEY_DATA" placeholder:"DIR"`
+	DatabaseURL string `help:"PostgreSQL database to use instead of SQLite." env:"GALLEY_DATABASE_URL" placeholder:"postgres://USER:PASSWORD@HOST/NAME"`
 
-	// URLPassedOver says that a database was named, too, but not by a flag.
+	// URLPassedOver is set when --data overrides a database URL of a variable or
+	// the file.
 	URLPassedOver bool `kong:"-"`
 }
 
-// AfterApply lets a folder that a flag names win over a database that a variable
-// or the file does: what is typed is meant. Otherwise the database wins.
+// AfterApply lets the flag --data win over a database URL of a variable or the
+// file. Otherwise the database wins.
 func (s *Store) AfterApply(ctx *kong.Context) error {
 	if s.DatabaseURL != "" && typed(ctx, "data") && !typed(ctx, "database-url") {
 		s.DatabaseURL, s.URLPassedOver = "", true
@@ -36,7 +39,7 @@ func (s *Store) AfterApply(ctx *kong.Context) error {
 	return nil
 }
 
-// AfterApply passes over what belongs to a database that is passed over.
+// AfterApply drops the settings of a database that --data overrides.
 func (s *Server) AfterApply(ctx *kong.Context) error {
 	if err := s.Store.AfterApply(ctx); err != nil || !s.URLPassedOver {
 		return err
@@ -50,13 +53,12 @@ func (s *Server) AfterApply(ctx *kong.Context) error {
 	return nil
 }
 
-// PassesOver is what to say of a database that was named and is not used; "" if
-// there is none.
+// PassesOver is the warning about a database URL that is not used, or "".
 func (s *Store) PassesOver() string {
 	if !s.URLPassedOver {
 		return ""
 	}
-	return "the database URL is not used: --data names a folder, and flags win over variables and the file"
+	return "the database URL is not used: the flag --data overrides it"
 }
 
 // typed tells whether a setting is given as a flag.
@@ -73,30 +75,30 @@ func hasVariable(flag *kong.Flag) bool {
 	})
 }
 
-// Server says how the service runs.
+// Server has the settings of the service.
 type Server struct {
 	Store
 
-	ReplicaURL    string         `help:"Hot standby of the PostgreSQL database, to read from when it is up to date." env:"GALLEY_REPLICA_URL" placeholder:"postgres://USER:PASSWORD@HOST/NAME"`
-	ListenURL     string         `help:"Direct way to the database for notifications, where --database-url leads through PgBouncer." env:"GALLEY_LISTEN_URL" placeholder:"postgres://USER:PASSWORD@HOST/NAME"`
-	RedisURL      string         `help:"Redis in which several nodes count requests together." env:"GALLEY_REDIS_URL" placeholder:"redis://HOST:6379/0"`
+	ReplicaURL    string         `help:"Hot standby of the PostgreSQL database to read from while it is up to date." env:"GALLEY_REPLICA_URL" placeholder:"postgres://USER:PASSWORD@HOST/NAME"`
+	ListenURL     string         `help:"Direct connection to the database for notifications when --database-url goes through PgBouncer." env:"GALLEY_LISTEN_URL" placeholder:"postgres://USER:PASSWORD@HOST/NAME"`
+	RedisURL      string         `help:"Redis in which several nodes share their rate limits." env:"GALLEY_REDIS_URL" placeholder:"redis://HOST:6379/0"`
 	Addr          string         `help:"Address to listen on (default ${default})." default:"127.0.0.1:8080" env:"GALLEY_ADDR" placeholder:"HOST:PORT"`
-	AppRate       ratelimit.Rate `help:"Requests of one App key: REQUESTS/SECONDS, or off (default ${default})." default:"60000/60" env:"GALLEY_APP_RATE" placeholder:"RATE"`
-	SiteRate      ratelimit.Rate `help:"Requests of one Site key (default ${default})." default:"60000/60" env:"GALLEY_SITE_RATE" placeholder:"RATE"`
-	AuthRate      ratelimit.Rate `help:"Failed authentications of one client address (default ${default})." default:"600/60" env:"GALLEY_AUTH_RATE" placeholder:"RATE"`
-	GuardShare    float64        `help:"Share of a site's live pages that a publish may take away unconfirmed (default ${default})." default:"0.5" env:"GALLEY_GUARD_SHARE" placeholder:"SHARE"`
-	GuardPages    int            `help:"Number of live pages that a publish may always take away (default fewer than ${default})." default:"10" env:"GALLEY_GUARD_PAGES" placeholder:"PAGES"`
-	History       time.Duration  `help:"How long past publishes are kept; 0 is forever (default ${default})." name:"history-retention" default:"0s" env:"GALLEY_HISTORY_RETENTION" placeholder:"DURATION"`
-	Audit         time.Duration  `help:"How long the audit trail is kept; 0 is forever (default ${default})." name:"audit-retention" default:"0s" env:"GALLEY_AUDIT_RETENTION" placeholder:"DURATION"`
-	CacheSize     int64          `help:"Bytes of answers, and of what lists showed, that are kept in memory; 0 keeps none (default ${default})." default:"134217728" env:"GALLEY_CACHE_SIZE" placeholder:"BYTES"`
-	DrainDelay    time.Duration  `help:"How long to go on serving, not ready, after SIGTERM, so that a load balancer notices (default ${default})." default:"1s" env:"GALLEY_DRAIN_DELAY" placeholder:"DURATION"`
-	SiteRetention time.Duration  `help:"How long a deleted site can be restored, at least; 0 is until the next hourly round (default ${default})." default:"720h" env:"GALLEY_SITE_RETENTION" placeholder:"DURATION"`
-	LogLevel      string         `help:"Least level that is logged: debug, info, warn or error (default ${default})." default:"info" enum:"debug,info,warn,error" env:"GALLEY_LOG_LEVEL" placeholder:"LEVEL"`
+	AppRate       ratelimit.Rate `help:"Rate limit of each App key: REQUESTS/SECONDS or off (default ${default})." default:"60000/60" env:"GALLEY_APP_RATE" placeholder:"RATE"`
+	SiteRate      ratelimit.Rate `help:"Rate limit of each Site key (default ${default})." default:"60000/60" env:"GALLEY_SITE_RATE" placeholder:"RATE"`
+	AuthRate      ratelimit.Rate `help:"Rate limit of failed authentications from each client address (default ${default})." default:"600/60" env:"GALLEY_AUTH_RATE" placeholder:"RATE"`
+	GuardShare    float64        `help:"Share of a site's live pages that a publish may remove without confirm (default ${default})." default:"0.5" env:"GALLEY_GUARD_SHARE" placeholder:"SHARE"`
+	GuardPages    int            `help:"A publish that removes fewer live pages than this needs no confirm (default ${default})." default:"10" env:"GALLEY_GUARD_PAGES" placeholder:"PAGES"`
+	History       time.Duration  `help:"How long to keep past publishes, such as 90d; 0 keeps them forever (default ${default})." name:"history-retention" default:"0s" env:"GALLEY_HISTORY_RETENTION" placeholder:"DURATION"`
+	Audit         time.Duration  `help:"How long to keep the audit log, such as 400d; 0 keeps it forever (default ${default})." name:"audit-retention" default:"400d" env:"GALLEY_AUDIT_RETENTION" placeholder:"DURATION"`
+	CacheSize     int64          `help:"Memory for cached responses, in bytes; 0 turns the cache off (default ${default})." default:"134217728" env:"GALLEY_CACHE_SIZE" placeholder:"BYTES"`
+	DrainDelay    time.Duration  `help:"How long to keep serving after SIGTERM while /readyz fails, so that load balancers notice (default ${default})." default:"1s" env:"GALLEY_DRAIN_DELAY" placeholder:"DURATION"`
+	SiteRetention time.Duration  `help:"How long a deleted site can be restored; 0 is until the next hourly purge (default ${default})." default:"30d" env:"GALLEY_SITE_RETENTION" placeholder:"DURATION"`
+	LogLevel      string         `help:"Lowest level to log: debug, info, warn or error (default ${default})." default:"info" enum:"debug,info,warn,error" env:"GALLEY_LOG_LEVEL" placeholder:"LEVEL"`
 
 	Edge
 
-	BootstrapKey         string `help:"App key of the first start; 'galley keygen' prints one." env:"GALLEY_BOOTSTRAP_KEY" placeholder:"KEY"`
-	BootstrapWorkspaceID string `help:"Workspace id of the first start." env:"GALLEY_BOOTSTRAP_WORKSPACE_ID" placeholder:"ID"`
+	BootstrapKey         string `help:"App key to create on the first start; 'galley keygen' prints one." env:"GALLEY_BOOTSTRAP_KEY" placeholder:"KEY"`
+	BootstrapWorkspaceID string `help:"Id of the workspace to create on the first start." env:"GALLEY_BOOTSTRAP_WORKSPACE_ID" placeholder:"ID"`
 }
 
 // File resolves settings from a YAML file of flag names.
@@ -117,28 +119,20 @@ func LoadFile(name string) (*File, error) {
 		return nil, fmt.Errorf("the configuration file %s is not YAML: %s", name, yaml.FormatError(err, false, false))
 	}
 	if err := documents.Decode(new(any)); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("the configuration file %s has more than one YAML document: what is after the line --- would be ignored", name)
+		return nil, fmt.Errorf("the configuration file %s has more than one YAML document: remove what follows the line ---", name)
 	}
 	return f, nil
 }
 
-// byteOrderMark is what some editors begin a file with.
+// byteOrderMark is written by some editors.
 var byteOrderMark = []byte("\ufeff")
 
-// Validate refuses settings that no command has: a typo must not pass
-// silently.
+// Validate refuses settings that no command has, such as misspelt ones.
 func (f *File) Validate(app *kong.Application) error {
-	var known []string
-	var visit func(*kong.Node)
-	visit = func(n *kong.Node) {
-		for _, flag := range n.Flags {
-			known = append(known, flag.Name)
-		}
-		for _, child := range n.Children {
-			visit(child)
-		}
+	known := []string{}
+	for flag := range flags(app.Node) {
+		known = append(known, flag.Name)
 	}
-	visit(app.Node)
 	var unknown []string
 	for name := range f.values {
 		if !slices.Contains(known, name) || name == "config" || name == "help" {
@@ -150,6 +144,24 @@ func (f *File) Validate(app *kong.Application) error {
 	}
 	slices.Sort(unknown)
 	return fmt.Errorf("the configuration file %s has unknown settings: %s", f.name, strings.Join(unknown, ", "))
+}
+
+// flags are those of a command and all below it.
+func flags(n *kong.Node) iter.Seq[*kong.Flag] {
+	return func(yield func(*kong.Flag) bool) {
+		for _, flag := range n.Flags {
+			if !yield(flag) {
+				return
+			}
+		}
+		for _, child := range n.Children {
+			for flag := range flags(child) {
+				if !yield(flag) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Resolve gives a flag its value from the file, unless its variable is set.
@@ -168,40 +180,64 @@ func (f *File) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, err
 	return fmt.Sprint(value), nil
 }
 
-// ForgetEmptyVariables lets a variable that is empty be one that is not set: the
-// files that start programs can often only leave a value out, not the name.
+// ForgetEmptyVariables unsets empty variables: the files that start programs can
+// often only leave out a value, not the name.
 func ForgetEmptyVariables() {
 	for _, entry := range os.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
-		if value == "" && strings.HasPrefix(name, "GALLEY_") {
+		if value == "" && strings.HasPrefix(name, prefix) {
 			_ = os.Unsetenv(name) // it fails on bad names alone
 		}
 	}
 }
 
-// UnknownVariables are those in the environment that begin like ours and that
-// no setting has.
-func UnknownVariables(app *kong.Application, environ []string) []string {
-	known := map[string]bool{}
-	var visit func(*kong.Node)
-	visit = func(n *kong.Node) {
-		for _, flag := range n.Flags {
-			for _, env := range flag.Envs {
-				known[env] = true
-			}
-		}
-		for _, child := range n.Children {
-			visit(child)
-		}
+// prefix is what the names of all variables begin with.
+const prefix = "GALLEY_"
+
+// serviceLink matches the variables that Kubernetes sets for a service whose name
+// begins with galley.
+var serviceLink = regexp.MustCompile(`^GALLEY(_\w+)?_(SERVICE_(HOST|PORT(_\w+)?)=|PORT(_\d+_[A-Z]+)?=[a-z]+://|PORT_\d+_[A-Z]+_(PROTO|PORT|ADDR)=)`)
+
+// CheckVariables refuses variables that begin with GALLEY_ and are no setting,
+// and names the setting that each may stand for.
+func CheckVariables(app *kong.Application, environ []string) error {
+	var known, unknown []string
+	for flag := range flags(app.Node) {
+		known = append(known, flag.Envs...)
 	}
-	visit(app.Node)
-	var unknown []string
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
-		if strings.HasPrefix(name, "GALLEY_") && !known[name] {
-			unknown = append(unknown, name)
+		if strings.HasPrefix(name, prefix) && !slices.Contains(known, name) && !serviceLink.MatchString(entry) {
+			unknown = append(unknown, fmt.Sprintf("%s (did you mean %s?)", name, nearest(name, known)))
 		}
 	}
+	if unknown == nil {
+		return nil
+	}
 	slices.Sort(unknown)
-	return unknown
+	return errors.New("unknown variables: " + strings.Join(unknown, ", "))
+}
+
+func nearest(name string, known []string) string {
+	return slices.MinFunc(known, func(a, b string) int { return editDistance(name, a) - editDistance(name, b) })
+}
+
+// editDistance is the Levenshtein distance.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
 }

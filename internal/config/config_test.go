@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 func parse(t *testing.T, text string, args ...string) (config.Server, error) {
 	t.Helper()
 	var settings config.Server
-	parser, err := kong.New(&settings)
+	parser, err := kong.New(&settings, config.Durations)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ data: "/var/lib/galley"
 database-url: postgres://galley@db/galley
 app-rate: 600/60
 site-rate: off
-site-retention: 48h
+site-retention: 2d
 log-level: warn
 `)
 	if err != nil {
@@ -184,14 +184,41 @@ func TestMissingFileIsRefused(t *testing.T) {
 
 func TestUnknownVariables(t *testing.T) {
 	var settings config.Server
-	parser, err := kong.New(&settings)
+	parser, err := kong.New(&settings, config.Durations)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := config.UnknownVariables(parser.Model, []string{
-		"GALLEY_ADDR=x", "GALLEY_ZZZ=1", "GALLEY_ADR=secret", "HOME=/", "MY_GALLEY_ADDR=x", "GALLEY_BOOTSTRAP_KEY=k",
+	err = config.CheckVariables(parser.Model, []string{
+		"GALLEY_ADDR=x", "GALLEY_REDIS_ULR=1", "GALLEY_ADR=secret", "HOME=/", "MY_GALLEY_ADDR=x", "GALLEY_BOOTSTRAP_KEY=k",
 	})
-	if joined := strings.Join(got, " "); joined != "GALLEY_ADR GALLEY_ZZZ" {
-		t.Errorf("got %q", joined)
+	if err == nil || err.Error() != "unknown variables: GALLEY_ADR (did you mean GALLEY_ADDR?), GALLEY_REDIS_ULR (did you mean GALLEY_REDIS_URL?)" {
+		t.Errorf("got %v", err)
+	}
+	// Kubernetes sets these for a service named galley, or galley-db.
+	if err := config.CheckVariables(parser.Model, []string{
+		"GALLEY_SERVICE_HOST=10.0.0.1", "GALLEY_SERVICE_PORT=80", "GALLEY_SERVICE_PORT_HTTP=80", "GALLEY_PORT=tcp://10.0.0.1:80",
+		"GALLEY_PORT_80_TCP=tcp://10.0.0.1:80", "GALLEY_PORT_80_TCP_PROTO=tcp", "GALLEY_PORT_80_TCP_PORT=80", "GALLEY_DB_PORT_5432_TCP_ADDR=10.0.0.1",
+	}); err != nil {
+		t.Error(err)
+	}
+	if err := config.CheckVariables(parser.Model, []string{"GALLEY_PORT=8080"}); err == nil {
+		t.Error("GALLEY_PORT is taken for a setting")
+	}
+}
+
+func TestParseDuration(t *testing.T) {
+	const day = 24 * time.Hour
+	for text, want := range map[string]time.Duration{
+		"30d": 30 * day, "400d": 400 * day, "1d12h": 36 * time.Hour, "1d0s": day, "0d": 0, "0": 0, "0s": 0, "720h": 30 * day, "90s": 90 * time.Second,
+		"1h30m": 90 * time.Minute, "-1d": -day, "-1d12h": -36 * time.Hour, "1.5h": 90 * time.Minute, "2d1.5h": 2*day + 90*time.Minute,
+	} {
+		if got, err := config.ParseDuration(text); err != nil || got != want {
+			t.Errorf("%s reads as %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "d", "30", "soon", "1.5d", "12h1d", "1d1d", "1d-1h", "1d48h", "30 d", "1D", "999999999d", "99999999999999999999d"} {
+		if got, err := config.ParseDuration(text); err == nil {
+			t.Errorf("%s reads as %v", text, got)
+		}
 	}
 }

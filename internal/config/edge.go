@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// Edge says how the service meets the network.
+// Edge has the settings of the network.
 type Edge struct {
-	TrustedProxies Networks `help:"Proxies whose X-Forwarded-For is believed: addresses or networks, separated by commas (default none)." env:"GALLEY_TRUSTED_PROXIES" placeholder:"NETWORKS"`
-	MaxConnections int      `help:"Connections that are open at a time (default ${default})." default:"16384" env:"GALLEY_MAX_CONNECTIONS" placeholder:"NUMBER"`
-	MaxInFlight    int      `help:"Requests that are worked on at a time (default ${default})." default:"128" env:"GALLEY_MAX_IN_FLIGHT" placeholder:"NUMBER"`
-	CORSOrigins    Origins  `help:"Origins whose scripts may read with a Site key, separated by commas, or * for all (default none)." name:"cors-origins" env:"GALLEY_CORS_ORIGINS" placeholder:"ORIGINS"`
+	TrustedProxies Networks `help:"Proxies whose X-Forwarded-For header to trust: comma-separated addresses or networks (default none)." env:"GALLEY_TRUSTED_PROXIES" placeholder:"NETWORKS"`
+	MaxConnections int      `help:"Maximum number of open connections (default ${default})." default:"16384" env:"GALLEY_MAX_CONNECTIONS" placeholder:"NUMBER"`
+	MaxInFlight    int      `help:"Maximum number of requests handled at a time (default ${default})." default:"128" env:"GALLEY_MAX_IN_FLIGHT" placeholder:"NUMBER"`
+	CORSOrigins    Origins  `help:"Comma-separated origins whose scripts may read with a Site key, or * for all (default none)." name:"cors-origins" env:"GALLEY_CORS_ORIGINS" placeholder:"ORIGINS"`
 
-	TLSCert       string `help:"Serve HTTPS with the certificate in this PEM file; it is read again when it changes." name:"tls-cert" env:"GALLEY_TLS_CERT" placeholder:"FILE"`
-	TLSKey        string `help:"Private key of the certificate, a PEM file." name:"tls-key" env:"GALLEY_TLS_KEY" placeholder:"FILE"`
-	ACMEDomains   Names  `help:"Serve HTTPS with certificates for these host names, fetched by ACME; the server must be reached on port 443." name:"acme-domains" env:"GALLEY_ACME_DOMAINS" placeholder:"NAMES"`
-	ACMEEmail     string `help:"Address that the authority may write to." name:"acme-email" env:"GALLEY_ACME_EMAIL" placeholder:"ADDRESS"`
-	ACMEDirectory string `help:"Directory of the authority (default Let's Encrypt)." name:"acme-directory" env:"GALLEY_ACME_DIRECTORY" placeholder:"URL"`
-	ACMECache     string `help:"Folder for the certificates (default 'acme' in the --data folder)." name:"acme-cache" env:"GALLEY_ACME_CACHE" placeholder:"DIR"`
+	TLSCert       string `help:"Serve HTTPS with the certificate in this PEM file, which is reloaded when it changes." name:"tls-cert" env:"GALLEY_TLS_CERT" placeholder:"FILE"`
+	TLSKey        string `help:"PEM file with the private key of the certificate." name:"tls-key" env:"GALLEY_TLS_KEY" placeholder:"FILE"`
+	ACMEDomains   Names  `help:"Serve HTTPS with ACME certificates for these comma-separated host names; port 443 must lead to the server." name:"acme-domains" env:"GALLEY_ACME_DOMAINS" placeholder:"NAMES"`
+	ACMEEmail     string `help:"Contact email address for the ACME certificate authority." name:"acme-email" env:"GALLEY_ACME_EMAIL" placeholder:"ADDRESS"`
+	ACMEDirectory string `help:"Directory URL of the ACME certificate authority (default Let's Encrypt)." name:"acme-directory" env:"GALLEY_ACME_DIRECTORY" placeholder:"URL"`
+	ACMECache     string `help:"Folder in which to keep ACME certificates (default 'acme' in the --data folder)." name:"acme-cache" env:"GALLEY_ACME_CACHE" placeholder:"DIR"`
 }
 
 // Networks are addresses and networks, separated by commas.

@@ -61,7 +61,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		}, []string{"route", "method", "status"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "galley_http_request_duration_seconds", Help: "How long requests took, by address pattern and method.",
-			Buckets: prometheus.ExponentialBuckets(0.0001, 3, 12),
+			Buckets: []float64{0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30},
 		}, []string{"route", "method"}),
 	}
 	registry.MustRegister(m.requests, m.duration)

@@ -78,7 +78,7 @@ const nodeConns = maxPostgresConns + 2
 func (s server) judgeConnections() Finding {
 	const check = "connections"
 	nodes := (s.connections - s.reserved) / nodeConns
-	found := fmt.Sprintf("%d for users: room for %d nodes of %d", s.connections-s.reserved, nodes, nodeConns)
+	found := fmt.Sprintf("%d connections available: enough for %d nodes with %d connections each", s.connections-s.reserved, nodes, nodeConns)
 	if nodes == 0 {
 		return Finding{check, LevelWarn, found, fmt.Sprintf("raise max_connections to at least %d for each node", nodeConns)}
 	}

@@ -25,6 +25,8 @@ func execute(t *testing.T, database, statement string) {
 
 // backToVersion2 takes back what the migrations since have done.
 const backToVersion2 = `delete from goose_db_version where version_id >= 3;
+	create index locale_domain on locale (id);
+	create index locale_prefix on locale (id);
 	alter table publish drop column plan;
 	alter table site drop column shape;
 	create index directory_site on directory (site_id);

@@ -42,18 +42,16 @@ func (r Route) Claims() []Claim {
 // Clashes tells whether claim c and another on the same pathname and version
 // can't stand together. overrides tells whether a page holds a pathname of
 // its own in a locale: there, its default one is free.
-func (c Claim) Clashes(o Claim, overrides func(page, locale ID) (bool, error)) (bool, error) {
+func (c Claim) Clashes(o Claim, overrides func(page, locale ID) bool) bool {
 	switch {
 	case c.Owner == o.Owner:
-		return false, nil
+		return false
 	case c.ByRoute || o.ByRoute || c.LocaleID == o.LocaleID:
-		return true, nil
+		return true
 	case c.LocaleID == NoID:
-		own, err := overrides(c.Owner, o.LocaleID)
-		return !own, err
+		return !overrides(c.Owner, o.LocaleID)
 	case o.LocaleID == NoID:
-		own, err := overrides(o.Owner, c.LocaleID)
-		return !own, err
+		return !overrides(o.Owner, c.LocaleID)
 	}
-	return false, nil
+	return false
 }

@@ -1,9 +1,9 @@
 package cms
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -110,86 +110,120 @@ func Unavailable(cause error) *Error {
 func BadField(field, message string) *Error {
 	var p Problems
 	p.Add(field, message)
-	return p.err()
+	return p.As(ErrInvalid)
 }
 
-// Problems gathers what is wrong with a request, so that the caller learns
-// all of it at once. The zero value is ready to use.
+// ErrInvalid is a bad request without details.
+var ErrInvalid = &Error{Code: CodeBadRequest, Message: "The request is invalid"}
+
+const (
+	// MaxDetails is the largest number of fields that an error names.
+	MaxDetails = 100
+	// maxField bounds a field's name, which may be one that the caller made up.
+	maxField = 100
+)
+
+// Problems collects what is wrong with a request, so that one error reports
+// all of it. It keeps the first MaxDetails in field order and counts the rest.
+// The zero value is ready to use.
 type Problems struct {
-	details []Detail
-	noted   map[string]bool
+	prefix string
+	found  *found
 }
 
-// Add notes a problem with a field. The first one noted for a field stays.
+// found is what Problems and the Problems of its parts share.
+type found struct {
+	details []Detail // ordered by field, each field once
+	more    int
+}
+
+// In returns Problems that adds to p and puts a prefix before every field.
+func (p *Problems) In(prefix string) *Problems {
+	if p.found == nil {
+		p.found = &found{}
+	}
+	return &Problems{p.prefix + prefix, p.found}
+}
+
+// Add notes a problem with a field. Only the first one of a field is kept.
 func (p *Problems) Add(field, message string) {
-	if p.Has(field) {
+	f := p.In("").found
+	field, i, known := p.find(field)
+	switch {
+	case known:
 		return
+	case i == MaxDetails:
+		f.more++
+		return
+	case len(f.details) == MaxDetails:
+		f.details = f.details[:MaxDetails-1]
+		f.more++
 	}
-	if p.noted == nil {
-		p.noted = map[string]bool{}
-	}
-	p.noted[field] = true
-	p.details = append(p.details, Detail{field, message})
+	f.details = slices.Insert(f.details, i, Detail{field, message})
 }
 
-// Has tells whether a problem with this field was noted.
-func (p *Problems) Has(field string) bool { return p.noted[field] }
-
-// Nest adds the problems of a part of the request under a prefix.
-func (p *Problems) Nest(prefix string, part Problems) {
-	part.sort()
-	for _, d := range part.details {
-		p.Add(prefix+d.Field, d.Message)
-	}
+// Has reports whether a problem with this field is kept.
+func (p *Problems) Has(field string) bool {
+	_, _, known := p.find(field)
+	return known
 }
 
-// Merge adds the problems that a bad request tells of, and returns any other
-// error as it is.
-func (p *Problems) Merge(prefix string, err error) error {
-	e, ok := errors.AsType[*Error](err)
-	if !ok || e.Code != CodeBadRequest {
-		return err
+// find returns the full name of a field and its place among the details.
+func (p *Problems) find(field string) (name string, i int, known bool) {
+	name = p.prefix + field
+	if len(name) > maxField {
+		name = strings.ToValidUTF8(name[:maxField], "") + "…"
 	}
-	p.Nest(prefix, Problems{details: slices.Clone(e.Details)})
-	return nil
+	if p.found == nil {
+		return name, 0, false
+	}
+	i, known = slices.BinarySearchFunc(p.found.details, name, func(d Detail, name string) int { return compareFields(d.Field, name) })
+	return name, i, known
 }
 
-// Err returns nil when nothing is wrong, or the bad request that tells of
-// every problem, ordered by field.
+// Clone returns a copy that can be added to separately.
+func (p *Problems) Clone() Problems {
+	if p.found == nil {
+		return *p
+	}
+	return Problems{p.prefix, &found{slices.Clone(p.found.details), p.found.more}}
+}
+
+// Err returns nil if nothing is wrong, or else a bad request with the details.
 func (p *Problems) Err() error {
-	if len(p.details) == 0 {
+	if p.found == nil || len(p.found.details) == 0 {
 		return nil
 	}
-	return p.err()
+	return p.As(ErrInvalid)
 }
 
-func (p *Problems) err() *Error {
-	p.sort()
-	return &Error{Code: CodeBadRequest, Message: "The request is invalid", Details: p.details}
-}
-
-// Conflict is Err for problems with the state of things rather than with the
-// request.
-func (p *Problems) Conflict(message string) error {
-	p.sort()
-	return &Error{Code: CodeConflict, Message: message, Details: p.details}
-}
-
-func (p *Problems) sort() {
-	keys := make(map[string]string, len(p.details))
-	for _, d := range p.details {
-		keys[d.Field] = sortable(d.Field)
+// As returns a copy of an error with the problems as its details.
+func (p *Problems) As(e *Error) *Error {
+	f, with := p.In("").found, *e
+	with.Details = slices.Clone(f.details)
+	switch n := f.more; {
+	case n == 1:
+		with.Details = append(with.Details, Detail{"body", "and 1 more problem"})
+	case n > 1:
+		with.Details = append(with.Details, Detail{"body", fmt.Sprintf("and %d more problems", n)})
 	}
-	slices.SortStableFunc(p.details, func(a, b Detail) int { return strings.Compare(keys[a.Field], keys[b.Field]) })
+	return &with
 }
 
-var index = regexp.MustCompile(`\[(\d+)\]`)
-
-// sortable is a field's name with its indexes padded, so that the tenth comes
-// after the second.
-func sortable(field string) string {
-	if !strings.Contains(field, "[") {
-		return field
+// compareFields orders fields by name, and the items of a list by number.
+func compareFields(a, b string) int {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
 	}
-	return index.ReplaceAllStringFunc(field, func(s string) string { return fmt.Sprintf("%12s", s) })
+	if strings.HasSuffix(strings.TrimRight(a[:i], digits), "[") {
+		if order := cmp.Compare(leadingDigits(a[i:]), leadingDigits(b[i:])); order != 0 {
+			return order
+		}
+	}
+	return strings.Compare(a[i:], b[i:])
 }
+
+const digits = "0123456789"
+
+func leadingDigits(s string) int { return len(s) - len(strings.TrimLeft(s, digits)) }

@@ -42,10 +42,12 @@ func TestProblemsAreToldByFieldAndOnce(t *testing.T) {
 func TestProblemsOfPartsAreInTheOrderOfTheParts(t *testing.T) {
 	var p cms.Problems
 	for _, i := range []int{10, 2, 1} {
-		var part cms.Problems
+		part := p.In(fmt.Sprintf("operations[%d].", i))
 		part.Add("title", "x")
 		part.Add("pathname", "x")
-		p.Nest(fmt.Sprintf("operations[%d].", i), part)
+		if !part.Has("title") || part.Has("name") || !p.Has(fmt.Sprintf("operations[%d].title", i)) {
+			t.Errorf("the problems of part %d are not those of the whole", i)
+		}
 	}
 	var fields []string
 	for _, d := range details(t, p.Err()) {
@@ -60,16 +62,50 @@ func TestProblemsOfPartsAreInTheOrderOfTheParts(t *testing.T) {
 	}
 }
 
-func TestMergeTakesBadRequestsAlone(t *testing.T) {
+// An error names the first fields in their order, whatever the order in which
+// problems were found, and counts the rest.
+func TestDetailsAreBounded(t *testing.T) {
+	const found = 523
 	var p cms.Problems
-	if err := p.Merge("a.", cms.BadField("b", "x")); err != nil || !p.Has("a.b") {
-		t.Errorf("%v, %v", err, p)
+	for i := range found {
+		p.Add(fmt.Sprintf("operations[%d].title", (i*7)%found), "x")
+		p.Add(fmt.Sprintf("operations[%d].title", (i*7)%found), "again")
 	}
-	if err := p.Merge("a.", cms.ErrPathnameTaken); !errors.Is(err, cms.ErrPathnameTaken) {
-		t.Errorf("a conflict became %v", err)
+	var want []cms.Detail
+	for i := range cms.MaxDetails {
+		want = append(want, cms.Detail{Field: fmt.Sprintf("operations[%d].title", i), Message: "x"})
 	}
-	if err := p.Merge("a.", nil); err != nil {
-		t.Error(err)
+	got := details(t, p.Err())
+	if diff := cmp.Diff(want, got[:cms.MaxDetails]); diff != "" {
+		t.Error(diff)
+	}
+	last := got[len(got)-1]
+	if len(got) != cms.MaxDetails+1 || last.Field != "body" || !strings.HasSuffix(last.Message, "more problems") {
+		t.Errorf("%d details, the last is %v", len(got), last)
+	}
+}
+
+func TestTheRestOfTheProblemsIsCounted(t *testing.T) {
+	var p cms.Problems
+	for i := range cms.MaxDetails + 1 {
+		p.Add(fmt.Sprintf("f%03d", i), "x")
+	}
+	if got := details(t, p.Err()); got[len(got)-1].Message != "and 1 more problem" {
+		t.Error(got[len(got)-1])
+	}
+	p.Add("f101", "x")
+	copied := p.Clone()
+	copied.Add("f102", "x")
+	if got := details(t, p.Err()); got[len(got)-1].Message != "and 2 more problems" {
+		t.Error(got[len(got)-1])
+	}
+}
+
+func TestFieldsAreShortened(t *testing.T) {
+	var p cms.Problems
+	p.Add(strings.Repeat("ä", 1000), "x")
+	if got := details(t, p.Err())[0].Field; len(got) > 110 || !p.Has(strings.Repeat("ä", 1000)) {
+		t.Errorf("%q", got)
 	}
 }
 

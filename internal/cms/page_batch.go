@@ -3,6 +3,7 @@ package cms
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -20,21 +21,30 @@ const (
 	OpDelete BatchOp = "delete"
 )
 
-// BatchOps lists the values there are.
+// BatchOps lists all operations.
 var BatchOps = []BatchOp{OpCreate, OpUpdate, OpDelete}
 
 // PageBatch changes many pages of a site, all or none of them.
 type PageBatch struct {
 	SiteID     Opt[ID]
 	Operations Opt[[]PageOperation]
+	// Problems are those that Clean found in operations of a known site. The
+	// service reports them together with what the state of the site refuses.
+	Problems Problems
 }
 
 // PageOperation is one change of a batch.
 type PageOperation struct {
-	Op     Opt[BatchOp]
-	PageID Opt[ID]
-	Locale Opt[string]
+	Op            Opt[BatchOp]
+	PageID        Opt[ID]
+	Locale        Opt[string]
+	Localizations Opt[map[string]PagePatch] // of a new page, by locale code or id
 	PagePatch
+	// Current is the pathname that names the page where PageID does not.
+	Current string
+	// Bad marks an operation of which it is not known what it does to which
+	// pathnames.
+	Bad bool
 }
 
 // OperationField is the name of a field of an operation.
@@ -54,61 +64,77 @@ func (b *PageBatch) Clean(p *Problems) {
 		return
 	}
 	for i := range b.Operations.Value {
-		if p.Has(fmt.Sprintf("operations[%d]", i)) {
-			continue // it is none
+		op := &b.Operations.Value[i]
+		if op.Bad = p.Has(fmt.Sprintf("operations[%d]", i)); !op.Bad {
+			op.clean(p.In(OperationField(i, "")))
 		}
-		var part Problems
-		b.Operations.Value[i].clean(&part, func(field string) bool { return p.Has(OperationField(i, field)) })
-		p.Nest(OperationField(i, ""), part)
+	}
+	if b.SiteID.Set {
+		b.Problems, *p = *p, Problems{}
 	}
 }
 
-// clean notes what is wrong with an operation. known tells of fields that are
-// known to be wrong already.
-func (o *PageOperation) clean(p *Problems, known func(string) bool) {
-	check(p, "locale", o.Locale, func(s string) error {
-		if !LocaleRefForm(s) {
-			return errors.New("must be a locale code or id")
-		}
-		return nil
-	})
-	switch {
-	case slices.Contains(BatchOps, o.Op.Value):
-		o.suitOp(p, known)
-	case o.Op.Set:
-		check(p, "op", o.Op, oneOf(BatchOps))
-	case !known("op"):
-		p.Add("op", "is required")
-	}
+func (o *PageOperation) clean(p *Problems) {
+	check(p, "locale", o.Locale, checkLocaleRef)
 	o.PagePatch.clean(p)
-}
-
-// suitOp notes what does not go with what is to be done.
-func (o *PageOperation) suitOp(p *Problems, known func(string) bool) {
 	switch o.Op.Value {
 	case OpCreate:
-		refuse(p, "pageId", o.PageID)
-		refuse(p, "locale", o.Locale)
-		if !known("pathname") {
-			required(p, "pathname", o.Pathname)
-		}
-	case OpDelete:
-		for _, field := range o.named() {
-			p.Add(field, "must not be given here")
-		}
-		fallthrough
-	case OpUpdate:
-		if !known("pageId") {
-			required(p, "pageId", o.PageID)
-		}
-	}
-	if !o.Locale.Set {
+		refuse(p, "pageId", o.PageID.Set)
+		refuse(p, "locale", o.Locale.Set)
+		required(p, "pathname", o.Pathname)
 		o.Suit(p, false)
+		o.cleanLocalizations(p)
+	case OpUpdate, OpDelete:
+		refuse(p, "localizations", o.Localizations.Set)
+		o.cleanName(p)
+		if o.Op.Value == OpDelete {
+			for _, field := range o.named() {
+				refuse(p, field, true)
+			}
+		}
+		if !o.Locale.Set {
+			o.Suit(p, false)
+		}
+	default:
+		required(p, "op", o.Op)
+		check(p, "op", o.Op, oneOf(BatchOps))
+	}
+	o.Bad = o.Bad || slices.ContainsFunc([]string{"op", "pageId", "locale", "pathname", "localizations"}, p.Has)
+}
+
+// cleanName takes the pathname for the page's name if there is no page id.
+func (o *PageOperation) cleanName(p *Problems) {
+	switch {
+	case o.PageID.Set || p.Has("pageId") || p.Has("pathname"):
+	case !o.Pathname.Set:
+		p.Add("pageId", "is required, or else a pathname")
+	case o.Pathname.Value == nil:
+		p.Add("pathname", "must not be null where it names the page")
+	default:
+		o.Current, o.Pathname = *o.Pathname.Value, Opt[*string]{}
 	}
 }
 
-func refuse[T any](p *Problems, field string, o Opt[T]) {
-	if o.Set {
+func (o *PageOperation) cleanLocalizations(p *Problems) {
+	for _, locale := range slices.Sorted(maps.Keys(o.Localizations.Value)) {
+		check(p, "localizations."+locale, Some(locale), checkLocaleRef)
+		part := p.In("localizations." + locale + ".")
+		patch := o.Localizations.Value[locale]
+		patch.Clean(part, true)
+		o.Localizations.Value[locale] = patch
+		o.Bad = o.Bad || part.Has("pathname")
+	}
+}
+
+func checkLocaleRef(s string) error {
+	if !LocaleRefForm(s) {
+		return errors.New("must be a locale code or id")
+	}
+	return nil
+}
+
+func refuse(p *Problems, field string, given bool) {
+	if given {
 		p.Add(field, "must not be given here")
 	}
 }

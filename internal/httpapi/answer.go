@@ -81,7 +81,7 @@ type Error struct {
 	Object  string        `json:"object" enum:"error" doc:"Always error."`
 	Code    cms.Code      `json:"code" doc:"What went wrong, for programs." example:"not_found"`
 	Message string        `json:"message" doc:"What went wrong, for people." example:"Page not found"`
-	Details []ErrorDetail `json:"details,omitempty" doc:"Only with bad_request, one entry for each invalid field, and with the conflicts of a batch, one for each operation."`
+	Details []ErrorDetail `json:"details,omitempty" doc:"Only with bad_request and with errors of a batch: one entry for each invalid field, ordered by field; at most 100, and then one for the field body that says how many more there are."`
 }
 
 // ErrorDetail is what is wrong with one field.

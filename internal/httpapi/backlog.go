@@ -134,18 +134,18 @@ func (a *API) receive(w http.ResponseWriter, r *request, path string) (*stay, er
 	s := a.backlog.enter(func() { _ = control.SetReadDeadline(longAgo) })
 	defer s.settle()
 	e, _, _ := a.router.route(r.Method, path)
-	if e == nil || (r.Method != http.MethodPost && r.Method != http.MethodPatch) || r.ContentLength > maxBody {
+	if e == nil || (r.Method != http.MethodPost && r.Method != http.MethodPatch) || r.ContentLength > e.maxBody() {
 		r.Body = http.NoBody // nobody will ask for it, or for all of it
 		return s, nil
 	}
-	raw, err := s.read(r.Body, r.ContentLength)
+	raw, err := s.read(r.Body, r.ContentLength, int(e.maxBody()))
 	switch {
 	case errors.Is(err, errBusy):
 		return s, err
 	case err != nil:
 		r.Body = io.NopCloser(cutBody{err})
 	default:
-		r.unread = len(raw) > maxBody
+		r.unread = len(raw) > int(e.maxBody())
 		r.Body = io.NopCloser(bytes.NewReader(raw))
 	}
 	return s, nil
@@ -158,13 +158,13 @@ func (b cutBody) Read([]byte) (int, error) { return 0, b.err }
 
 // read reads a body, up to the first byte that is too much. Memory is taken
 // for what has arrived, not for what was announced.
-func (s *stay) read(from io.Reader, length int64) ([]byte, error) {
+func (s *stay) read(from io.Reader, length int64, limit int) ([]byte, error) {
 	const first = 4 << 10 // this much is in stayBytes
 	if !s.grow(stayBytes) {
 		s.refused.Inc()
 		return nil, errBusy
 	}
-	most := maxBody + 1
+	most := limit + 1
 	if length > 0 {
 		most = int(length)
 	}
@@ -173,7 +173,7 @@ func (s *stay) read(from io.Reader, length int64) ([]byte, error) {
 		n, err := from.Read(raw[len(raw):cap(raw)])
 		raw = raw[:len(raw)+n]
 		switch {
-		case errors.Is(err, io.EOF) || len(raw) > maxBody:
+		case errors.Is(err, io.EOF) || len(raw) > limit:
 			return raw, nil
 		case err != nil && s.wasCut():
 			return nil, errBusy

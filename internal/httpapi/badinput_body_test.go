@@ -49,7 +49,7 @@ var hostileBodies = slices.Concat(
 		{name: "read-only fields of a locale", method: "PATCH", target: "/v2/locales/{fr}", body: `{"isDefault":true,"object":"locale"}`, status: 400, fields: []string{"isDefault", "object"}},
 		{name: "read-only fields of a route", method: "PATCH", target: "/v2/routes/{route}", body: `{"siteId":"{other}"}`, status: 400, fields: siteIDField},
 		{name: "read-only fields of an app", method: "PATCH", target: "/v2/apps/{reader}", body: `{"key":"{key}","keyHint":"x"}`, status: 400, fields: []string{"key", "keyHint"}},
-		{name: "more fields than anyone can mean", method: "PATCH", target: "/v6/pages/{about}", body: manyFields(), status: 400, fields: hostileFieldNames()},
+		{name: "more fields than anyone can mean", method: "PATCH", target: "/v6/pages/{about}", body: manyFields(), status: 400, fields: append(hostileFieldNames()[:100:100], "body")},
 		{name: "no body where nothing is needed", method: "PATCH", target: "/v6/pages/{about}", status: 200, unchanged: true},
 		{name: "empty object", method: "PATCH", target: "/v6/pages/{about}", body: `{}`, status: 200, unchanged: true},
 		{name: "what is there already", method: "PATCH", target: "/v6/pages/{about}", body: `{"pathname":"about/","isOnline":true,"title":null}`, status: 200, unchanged: true},

@@ -149,9 +149,11 @@ func (w *hostileWorld) fill(c hostile) hostile {
 	for _, text := range []*string{&c.as, &c.target, &c.body, &c.raw, &c.shows, &c.header} {
 		*text = replacer.Replace(*text)
 	}
-	c.headers = slices.Clone(c.headers)
-	for i := range c.headers {
-		c.headers[i] = replacer.Replace(c.headers[i])
+	c.headers, c.fields = slices.Clone(c.headers), slices.Clone(c.fields)
+	for _, list := range [][]string{c.headers, c.fields} {
+		for i := range list {
+			list[i] = replacer.Replace(list[i])
+		}
 	}
 	return c
 }

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -38,6 +39,28 @@ func batch(name, operations string, status int, fields ...string) hostile {
 	return hostile{name: name, method: "POST", target: "/v6/pages/batch", body: `{"siteId":"{site}","operations":` + operations + `}`, status: status, fields: fields}
 }
 
+// localized is a batch that makes a page with localizations.
+func localized(name, localizations string, status int, fields ...string) hostile {
+	return batch("localizations: "+name, `[{"op":"create","pathname":"/new","localizations":`+localizations+`}]`, status, fields...)
+}
+
+func manyLocalizations(n int) string {
+	entries := make([]string, n)
+	for i := range entries {
+		entries[i] = fmt.Sprintf(`"%c%c":{}`, 'a'+i/26, 'a'+i%26)
+	}
+	return strings.Join(entries, ",")
+}
+
+// manyOperations are the fields of an error with as many details as there can
+// be.
+func manyOperations(field string) (fields []string) {
+	for i := range 100 {
+		fields = append(fields, fmt.Sprintf("operations[%d].%s", i, field))
+	}
+	return append(fields, "body")
+}
+
 const createNew = `{"op":"create","pathname":"/new"}`
 
 var hostileBatches = []hostile{
@@ -56,15 +79,89 @@ var hostileBatches = []hostile{
 	batch("NUL", `[{"op":"create","pathname":"/new","title":"\u0000"}]`, 400, "operations[0].title"),
 	batch("taken", `[`+createNew+`,{"op":"create","pathname":"/about"}]`, 409, "operations[1].pathname"),
 	batch("taken by itself", `[`+createNew+`,{"op":"create","pathname":"new/"}]`, 409, "operations[1].pathname"),
-	batch("unknown page", `[`+createNew+`,{"op":"delete","pageId":"{unknown}"}]`, 400, "operations[1].pageId"),
-	batch("nil page", `[{"op":"delete","pageId":"{nil}"}]`, 400, "operations[0].pageId"),
-	batch("page of another site", `[{"op":"delete","pageId":"{otherPage}"}]`, 400, "operations[0].pageId"),
-	batch("page of another workspace", `[{"op":"update","pageId":"{foreignPage}","title":"x"}]`, 400, "operations[0].pageId"),
-	batch("deleted twice", `[{"op":"delete","pageId":"{about}"},{"op":"delete","pageId":"{about}"}]`, 400, "operations[1].pageId"),
-	batch("unknown locale", `[{"op":"update","pageId":"{about}","locale":"it","title":"x"}]`, 400, "operations[0].locale"),
+	batch("unknown page", `[`+createNew+`,{"op":"delete","pageId":"{unknown}"}]`, 404, "operations[1].pageId"),
+	batch("nil page", `[{"op":"delete","pageId":"{nil}"}]`, 404, "operations[0].pageId"),
+	batch("page of another site", `[{"op":"delete","pageId":"{otherPage}"}]`, 404, "operations[0].pageId"),
+	batch("page of another workspace", `[{"op":"update","pageId":"{foreignPage}","title":"x"}]`, 404, "operations[0].pageId"),
+	batch("deleted twice", `[{"op":"delete","pageId":"{about}"},{"op":"delete","pageId":"{about}"}]`, 404, "operations[1].pageId"),
+	batch("unknown locale", `[{"op":"update","pageId":"{about}","locale":"it","title":"x"}]`, 404, "operations[0].locale"),
 	batch("locale that is none", `[{"op":"update","pageId":"{about}","locale":"../","title":"x"}]`, 400, "operations[0].locale"),
 	batch("name for one locale", `[{"op":"update","pageId":"{about}","locale":"fr","name":"x"}]`, 400, "operations[0].name"),
 	batch("null in the default locale", `[{"op":"update","pageId":"{about}","locale":"en-US","pathname":null}]`, 400, "operations[0].pathname"),
+	batch("null for the page", `[{"op":"update","pageId":null,"pathname":"/about","title":"x"}]`, 400, "operations[0].pageId"),
+	batch("page that is no id beside a pathname", `[{"op":"update","pageId":"abc","pathname":"/nowhere","title":"x"}]`, 400, "operations[0].pageId"),
+	batch("unknown pathname", `[{"op":"update","pathname":"/nowhere","title":"x"},{"op":"delete","pathname":"/deleted"}]`, 404, "operations[0].pathname", "operations[1].pathname"),
+	batch("pathname of a route", `[{"op":"delete","pathname":"/checkout"}]`, 404, "operations[0].pathname"),
+	batch("pathname of another locale", `[{"op":"update","pathname":"/a-propos","title":"x"}]`, 404, "operations[0].pathname"),
+	batch("pathname that is overridden in the locale", `[{"op":"update","pathname":"/about","locale":"fr","title":"x"}]`, 404, "operations[0].pathname"),
+	batch("pathname of a page that the batch makes", `[`+createNew+`,{"op":"update","pathname":"/new","title":"x"}]`, 404, "operations[1].pathname"),
+	batch("pathname that the batch has only given", `[{"op":"update","pageId":"{about}","pathname":"/new"},{"op":"delete","pathname":"/new"}]`, 404, "operations[1].pathname"),
+	batch("null pathname for the name of a page", `[{"op":"update","pathname":null,"title":"x"},{"op":"update","pathname":null,"locale":"fr"}]`, 400, "operations[0].pathname", "operations[1].pathname"),
+	batch("bad pathname for the name of a page", `[{"op":"update","pathname":"/../x"},{"op":"delete","pathname":""},{"op":"delete","pathname":7}]`, 400,
+		"operations[0].pathname", "operations[1].pathname", "operations[2].pathname"),
+	batch("no page named", `[{"op":"update","title":"x"},{"op":"delete","locale":"fr"}]`, 400, "operations[0].pageId", "operations[1].pageId"),
+	batch("page and pathname to delete", `[{"op":"delete","pageId":"{about}","pathname":"/about"}]`, 400, "operations[0].pathname"),
+	batch("values to delete", `[{"op":"delete","pathname":"/about","name":"x","title":null}]`, 400, "operations[0].name", "operations[0].title"),
+	batch("unknown page and a pathname that is there", `[{"op":"update","pageId":"{unknown}","pathname":"/about"}]`, 404, "operations[0].pageId"),
+	batch("page and a pathname that is taken", `[{"op":"update","pageId":"{cafe}","pathname":"/about"}]`, 409, "operations[0].pathname"),
+	batch("pathname of a route for a page", `[{"op":"update","pageId":"{cafe}","pathname":"/checkout"}]`, 409, "operations[0].pathname"),
+	batch("deleted by id and by pathname", `[{"op":"delete","pageId":"{about}"},{"op":"delete","pathname":"/about"}]`, 404, "operations[1].pathname"),
+	batch("the default locale's overrides", `[{"op":"delete","pageId":"{about}","locale":"en-US"}]`, 400, "operations[0].locale"),
+	batch("locale of a new page", `[{"op":"create","pathname":"/new","locale":"fr"}]`, 400, "operations[0].locale"),
+	batch("id of a new page", `[{"op":"create","pathname":"/new","pageId":"{about}"}]`, 400, "operations[0].pageId"),
+
+	batch("faults of every kind", `[{"op":"create","pathname":"/about"},{"op":"delete","pageId":"{unknown}"},{"op":"create","pathname":"/new","title":7},
+		{"op":"update","pathname":"/café","locale":"it","title":"x"},{"op":"update","pageId":"{nested}","pathname":"/checkout"},7]`, 400,
+		"operations[0].pathname", "operations[1].pageId", "operations[2].title", "operations[3].locale", "operations[4].pathname", "operations[5]"),
+	batch("what is not there and what is taken", `[{"op":"create","pathname":"/about"},{"op":"delete","pageId":"{unknown}"}]`, 404, "operations[0].pathname", "operations[1].pageId"),
+	batch("two faults of one operation", `[{"op":"update","pageId":"{unknown}","locale":"it","title":7}]`, 400, "operations[0].locale", "operations[0].pageId", "operations[0].title"),
+	batch("what a bad operation may make room for", `[{"op":"update","pageId":"{about}","pathname":7},{"op":"create","pathname":"/about"},{"op":"x","pageId":"{cafe}"},{"op":"create","pathname":"/café"}]`, 400,
+		"operations[0].pathname", "operations[2].op"),
+	batch("what a missing page does not make room for", `[{"op":"delete","pageId":"{unknown}"},{"op":"create","pathname":"/about"}]`, 404, "operations[0].pageId", "operations[1].pathname"),
+	{name: "fault beside a site that is not there", method: "POST", target: "/v6/pages/batch", body: `{"siteId":"{unknown}","operations":[{"op":"delete"}]}`, status: 400, fields: []string{"operations[0].pageId"}},
+	{name: "fault beside a foreign site", method: "POST", target: "/v6/pages/batch", body: `{"siteId":"{foreign}","operations":[{"op":"delete","pageId":"{foreignPage}","title":1}]}`, status: 400, fields: []string{"operations[0].title"}},
+	{name: "fault beside the operations", method: "POST", target: "/v6/pages/batch", body: `{"siteId":"{site}","colour":1,"operations":[{"op":"delete","pageId":"{unknown}"}]}`, status: 400, fields: []string{"colour", "operations[0].pageId"}},
+	{name: "no site, and faults", method: "POST", target: "/v6/pages/batch", body: `{"operations":[{"op":"delete"},{"op":"delete","pageId":"{unknown}"}]}`, status: 400, fields: []string{"operations[0].pageId", "siteId"}},
+	{
+		name: "more faults than an error has room for", method: "POST", target: "/v6/pages/batch", status: 404, shows: `{"field":"body","message":"and 423 more problems"}`,
+		body: `{"siteId":"{site}","operations":[` + strings.Repeat(`{"op":"delete","pageId":"{unknown}"},`, 522) + `{"op":"delete","pageId":"{unknown}"}]}`, fields: manyOperations("pageId"),
+	},
+	{
+		name: "a fault of the worst kind that there is no room for", method: "POST", target: "/v6/pages/batch", status: 400,
+		body: `{"siteId":"{site}","operations":[` + strings.Repeat(`{"op":"delete","pageId":"{unknown}"},`, 100) + `{"op":"update","pageId":"{about}","locale":"en-US","pathname":null}]}`, fields: manyOperations("pageId"),
+	},
+
+	localized("null", `null`, 400, "operations[0].localizations"), localized("list", `[]`, 400, "operations[0].localizations"), localized("text", `"fr"`, 400, "operations[0].localizations"),
+	localized("null locale", `{"fr":null}`, 400, "operations[0].localizations.fr"), localized("locale that is no object", `{"fr":"x","de":[]}`, 400, "operations[0].localizations.de", "operations[0].localizations.fr"),
+	localized("key that is no locale", `{"french":{},"":{},"../":{}}`, 400, "operations[0].localizations.", "operations[0].localizations.../", "operations[0].localizations.french"),
+	localized("unknown locale", `{"it":{"title":"x"}}`, 404, "operations[0].localizations.it"),
+	localized("unknown locale id", `{"{unknown}":{}}`, 404, "operations[0].localizations.{unknown}"),
+	localized("the default locale", `{"en-US":{"title":"x"}}`, 400, "operations[0].localizations.en-US"),
+	localized("a locale twice", `{"fr":{"title":"x"},"fr":{"title":"y"}}`, 400, "operations[0].localizations.fr"),
+	localized("a locale in two letter cases", `{"FR":{"title":"x"},"fr":{"title":"y"}}`, 400, "operations[0].localizations.fr"),
+	localized("a locale by id and code", `{"{fr}":{"title":"x"},"fr":{"title":"y"}}`, 400, "operations[0].localizations.fr"),
+	localized("doubled key", `{"fr":{"title":"x","title":"y"}}`, 400, "operations[0].localizations.fr.title"),
+	localized("unknown fields", `{"fr":{"colour":1,"localizations":{},"op":"create"}}`, 400,
+		"operations[0].localizations.fr.colour", "operations[0].localizations.fr.localizations", "operations[0].localizations.fr.op"),
+	localized("bad values", `{"fr":{"title":1,"pathname":"/../x","sitemapPriority":2},"it":{}}`, 400,
+		"operations[0].localizations.fr.pathname", "operations[0].localizations.fr.sitemapPriority", "operations[0].localizations.fr.title", "operations[0].localizations.it"),
+	localized("name for one locale", `{"fr":{"name":"x"}}`, 400, "operations[0].localizations.fr.name"),
+	localized("taken pathname", `{"fr":{"pathname":"/a-propos"},"de":{"pathname":"/checkout"}}`, 409, "operations[0].localizations.de.pathname", "operations[0].localizations.fr.pathname"),
+	localized("inherited pathname that is taken", `{"fr":{"pathname":"/café"}}`, 409, "operations[0].localizations.fr.pathname"),
+	localized("very many", `{`+strings.Repeat(`"fr":{},`, 3)+manyLocalizations(101)+`}`, 400, "operations[0].localizations"),
+	batch("localizations of a page that is there", `[{"op":"update","pageId":"{about}","localizations":{"fr":{"title":"x"}}},{"op":"delete","pageId":"{cafe}","localizations":{}}]`, 400,
+		"operations[0].localizations", "operations[1].localizations"),
+	batch("two new pages that meet in a locale", `[{"op":"create","pathname":"/new","localizations":{"fr":{"pathname":"/neu"}}},{"op":"create","pathname":"/neu"}]`, 409, "operations[1].pathname"),
+
+	{name: "over 8 MiB", method: "POST", target: "/v6/pages/batch", body: "{}" + strings.Repeat(" ", 8*mebibyte-1), status: 413, message: "The request body is larger than 8 MiB"},
+	{name: "over 8 MiB, chunked", method: "POST", target: "/v6/pages/batch", body: "{}" + strings.Repeat(" ", 8*mebibyte-1), chunked: true, status: 413},
+	{name: "over 8 MiB, to happen once", method: "POST", target: "/v6/pages/batch", headers: []string{"Idempotency-Key", "large"}, body: "{}" + strings.Repeat(" ", 8*mebibyte-1), chunked: true, status: 413},
+	{name: "8 MiB", method: "POST", target: "/v6/pages/batch", body: "{}" + strings.Repeat(" ", 8*mebibyte-2), status: 400, fields: []string{"operations", "siteId"}},
+	{name: "8 MiB, chunked", method: "POST", target: "/v6/pages/batch", body: "{}" + strings.Repeat(" ", 8*mebibyte-2), chunked: true, status: 400, fields: []string{"operations", "siteId"}},
+	{
+		name: "8 MiB, to happen once", method: "POST", target: "/v6/pages/batch", headers: []string{"Idempotency-Key", "large"}, unchanged: true, status: 200,
+		body: `{"siteId":"{site}","operations":[{"op":"update","pathname":"/about"}]}` + strings.Repeat(" ", 8*mebibyte-100),
+	},
 	{
 		name: "name for the default locale", method: "POST", target: "/v6/pages/batch", status: 200, shows: `"name":"By its name"`,
 		body: `{"siteId":"{site}","operations":[{"op":"update","pageId":"{cafe}","locale":"en-US","name":"By its name"}]}`,

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,18 +21,31 @@ import (
 )
 
 const (
-	maxBody  = 1 << 20
+	mebibyte = 1 << 20
 	maxDepth = 32
 )
+
+// maxBody is the largest body that an endpoint takes, in bytes.
+func (e *endpoint) maxBody() int64 {
+	if e.body == typ[PageBatch]() {
+		return 8 * mebibyte
+	}
+	return mebibyte
+}
+
+// tooLarge says that a body is larger than the endpoint takes.
+func (e *endpoint) tooLarge() *cms.Error {
+	return &cms.Error{Code: codePayloadTooLarge, Message: fmt.Sprintf("The request body is larger than %d MiB", e.maxBody()/mebibyte)}
+}
 
 // Errors about a body as a whole. They are the edge's own: the domain never
 // sees such a request.
 var (
-	errTooLarge    = &cms.Error{Code: codePayloadTooLarge, Message: "The request body is larger than 1 MiB"}
 	errMediaType   = &cms.Error{Code: codeUnsupportedMediaType, Message: "The request body must be JSON with Content-Type application/json"}
 	errCompressed  = &cms.Error{Code: codeUnsupportedMediaType, Message: "The request body must not be compressed"}
 	errBodyCut     = cms.BadField("body", "could not be read to its end")
 	errBodyMissing = cms.BadField("body", "is required")
+	errDepth       = cms.BadField("body", "must not be nested deeper than 32 levels")
 )
 
 // input reads and decodes a request's body at once, so that no transaction waits
@@ -85,15 +97,16 @@ func readBody(r *request) body {
 }
 
 func readJSON(r *request) ([]byte, error) {
-	if r.ContentLength > maxBody {
-		return nil, errTooLarge
+	most := r.endpoint.maxBody()
+	if r.ContentLength > most {
+		return nil, r.endpoint.tooLarge()
 	}
-	raw, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	raw, err := io.ReadAll(io.LimitReader(r.Body, most+1))
 	switch {
 	case err != nil:
 		return nil, errBodyCut
-	case len(raw) > maxBody:
-		return nil, errTooLarge
+	case int64(len(raw)) > most:
+		return nil, r.endpoint.tooLarge()
 	case len(raw) == 0:
 		if !r.endpoint.bodyOptional() {
 			return nil, errBodyMissing
@@ -116,146 +129,130 @@ func readJSON(r *request) ([]byte, error) {
 	return raw, nil
 }
 
-// decodeBody reads one JSON object into a wire type. What is no JSON is an
-// error; fields that are wrong are noted as problems.
+// decodeBody reads one JSON object into a wire type, a struct of cms.Opt
+// fields. Text that is not one JSON object is an error; fields that are wrong
+// are noted as problems.
 func decodeBody(raw []byte, wire any, problems *cms.Problems) error {
-	if err := checkJSON(raw, problems); err != nil {
-		return err
-	}
-	decodeObject(raw, reflect.ValueOf(wire).Elem(), "", problems)
-	return nil
-}
-
-// checkJSON refuses what is not exactly one JSON object, and notes doubled keys:
-// the standard library is lenient about them, trailing data and broken text.
-func checkJSON(raw []byte, problems *cms.Problems) error {
-	err := readTokens(raw, jsontext.AllowDuplicateNames(false), func(*jsontext.Decoder, jsontext.Token) {})
-	if !errors.Is(err, jsontext.ErrDuplicateName) {
-		return err
-	}
-	// Only now is it worth the trouble to find all of them.
-	var names []map[string]bool // by depth
-	return readTokens(raw, jsontext.AllowDuplicateNames(true), func(dec *jsontext.Decoder, token jsontext.Token) {
-		depth := dec.StackDepth()
-		kind, length := dec.StackIndex(depth)
-		switch {
-		case length == 0: // it has just begun
-			names = append(names[:depth-1], map[string]bool{})
-		case kind == '{' && length%2 == 1: // a name, and not a value
-			if name := token.String(); names[depth-1][name] {
-				problems.Add(fieldAt(dec), "must be given once")
-			} else {
-				names[depth-1][name] = true
-			}
-		}
-	})
-}
-
-// readTokens goes through the one JSON object that a text is to be.
-func readTokens(raw []byte, doubles jsontext.Options, visit func(*jsontext.Decoder, jsontext.Token)) error {
-	dec := takeDecoder(raw, doubles)
-	defer decoders.Put(dec)
-	if dec.PeekKind() != '{' {
+	d := decoder{jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true)), problems}
+	if d.PeekKind() != '{' {
 		return cms.BadField("body", "must be a JSON object")
 	}
-	for {
-		token, err := dec.ReadToken()
-		if err == nil && dec.StackDepth() > maxDepth {
-			return cms.BadField("body", "must not be nested deeper than 32 levels")
-		}
-		if errors.Is(err, jsontext.ErrDuplicateName) {
-			return err
-		}
-		if err != nil {
-			return cms.BadField("body", "must be valid JSON in UTF-8")
-		}
-		visit(dec, token)
-		if dec.StackDepth() == 0 {
-			break
-		}
+	if err := d.object(reflect.ValueOf(wire).Elem(), ""); errors.Is(err, errDepth) {
+		return errDepth
+	} else if err != nil {
+		return cms.BadField("body", "must be valid JSON in UTF-8")
 	}
-	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return cms.BadField("body", "must be one JSON object and nothing after it")
 	}
 	return nil
 }
 
-// decoders are kept with the memory that they have taken: there is one for each
-// object of a batch.
-var decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(bytes.NewReader(nil)) }}
-
-// takeDecoder takes one that reads what is known to be well-formed, unless
-// there is an option.
-func takeDecoder(raw []byte, option ...jsontext.Options) *jsontext.Decoder {
-	dec, _ := decoders.Get().(*jsontext.Decoder)
-	if option == nil {
-		option = doublesKnown
-	}
-	dec.Reset(bytes.NewReader(raw), option...)
-	return dec
+// decoder reads a body. Its methods return an error only for text that is not
+// JSON or nested too deep.
+type decoder struct {
+	*jsontext.Decoder
+	problems *cms.Problems
 }
 
-// doublesKnown lets keys be doubled: that has been noted already.
-var doublesKnown = []jsontext.Options{jsontext.AllowDuplicateNames(true)}
+// maxNames bounds the names of an object that are compared to find one that is
+// given twice. No object that is accepted has as many.
+const maxNames = 1000
 
-// fieldAt is the name of the field that a decoder is at: operations[3].title.
-func fieldAt(dec *jsontext.Decoder) string {
-	var b strings.Builder
-	depth := 0
-	for token := range dec.StackPointer().Tokens() {
-		depth++
-		if kind, _ := dec.StackIndex(depth); kind == '[' {
-			fmt.Fprintf(&b, "[%s]", token)
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte('.')
-		}
-		b.WriteString(token)
+// fields reads an object, whose fields have names that begin with the prefix.
+// read reads the value of a field.
+func (d decoder) fields(prefix string, read func(key, name string) error) error {
+	if err := d.open(); err != nil {
+		return err
 	}
-	return shorten(b.String())
-}
-
-// shorten keeps a name that a caller made up from filling the answer.
-func shorten(name string) string {
-	if len(name) > 100 {
-		return strings.ToValidUTF8(name[:100], "") + "…"
-	}
-	return name
-}
-
-// decodeObject reads an object, known to be well-formed, into a struct of
-// cms.Opt fields. The prefix comes before the names of fields in problems.
-func decodeObject(raw []byte, dst reflect.Value, prefix string, problems *cms.Problems) {
-	fields := wireFields(dst.Type())
-	dec := takeDecoder(raw)
-	defer decoders.Put(dec)
-	_, _ = dec.ReadToken() // the opening brace
-	for dec.PeekKind() == '"' {
-		name, err := dec.ReadToken()
+	seen := map[string]bool{}
+	for d.PeekKind() != '}' {
+		token, err := d.ReadToken()
 		if err != nil {
-			return
+			return err
 		}
-		key := name.String()
-		value, err := dec.ReadValue()
+		key := token.String()
+		name := prefix + key
+		if seen[key] {
+			d.problems.Add(name, "must be given once")
+			err = d.skip(name)
+		} else {
+			err = read(key, name)
+		}
 		if err != nil {
-			return
+			return err
 		}
-		at, ok := fields[key]
+		if len(seen) < maxNames {
+			seen[key] = true
+		}
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+// items reads a list. read reads an item.
+func (d decoder) items(read func(i int) error) error {
+	if err := d.open(); err != nil {
+		return err
+	}
+	for i := 0; d.PeekKind() != ']'; i++ {
+		if err := read(i); err != nil {
+			return err
+		}
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+// open reads the beginning of an object or list.
+func (d decoder) open() error {
+	_, err := d.ReadToken()
+	if err == nil && d.StackDepth() > maxDepth {
+		err = errDepth
+	}
+	return err
+}
+
+// skip reads a value that is of no use, and notes keys that are given twice.
+func (d decoder) skip(name string) error {
+	switch d.PeekKind() {
+	case '{':
+		return d.fields(name+".", func(_, name string) error { return d.skip(name) })
+	case '[':
+		return d.items(func(i int) error {
+			if kind := d.PeekKind(); kind == '{' || kind == '[' {
+				return d.skip(itemName(name, i))
+			}
+			_, err := d.ReadToken()
+			return err
+		})
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+func itemName(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
+
+// object reads an object into a struct of cms.Opt fields.
+func (d decoder) object(dst reflect.Value, prefix string) error {
+	known := wireFields(dst.Type())
+	return d.fields(prefix, func(key, name string) error {
+		index, ok := known[key]
 		if !ok {
-			problems.Add(prefix+shorten(key), "is not a known field")
-			continue
+			d.problems.Add(name, "is not a known field")
+			return d.skip(name)
 		}
-		if message := decodeField(value, dst.FieldByIndex(at), key, problems); message != "" {
-			problems.Add(prefix+key, message)
-		}
-	}
+		opt := dst.FieldByIndex(index)
+		good, err := d.value(opt.Field(optValue), name)
+		opt.Field(optSet).SetBool(good)
+		return err
+	})
 }
 
-// knownFields has what wireFields found out.
+// knownFields caches the results of wireFields.
 var knownFields sync.Map
 
-// wireFields tells where a wire type has the fields of each name, those of
+// wireFields returns where a wire type has the field of each name, those of
 // embedded structs included.
 func wireFields(t reflect.Type) map[string][]int {
 	if known, ok := knownFields.Load(t); ok {
@@ -272,7 +269,7 @@ func wireFields(t reflect.Type) map[string][]int {
 	return fields
 }
 
-// Where a cms.Opt has its fields, whatever it is of.
+// optSet and optValue are where a cms.Opt has its fields.
 var optSet, optValue = optField("Set"), optField("Value")
 
 func optField(name string) int {
@@ -280,78 +277,151 @@ func optField(name string) int {
 	return f.Index[0]
 }
 
-// decodeField reads a value into a cms.Opt and returns what is wrong with it,
-// or "".
-func decodeField(raw jsontext.Value, opt reflect.Value, name string, problems *cms.Problems) string {
-	dst := opt.Field(optValue)
-	if raw.Kind() == 'n' {
-		if !nullable(dst.Type()) {
-			return "must not be null"
+// value reads a value of any type, or notes a problem with it.
+func (d decoder) value(dst reflect.Value, name string) (good bool, err error) {
+	var problem string
+	kind := d.PeekKind()
+	switch t := dst.Type(); {
+	case kind == 'n':
+		if t.Kind() != reflect.Pointer && t != typ[[]cms.ID]() {
+			problem = "must not be null"
 		}
-		opt.Field(optSet).SetBool(true)
-		return ""
-	}
-	if dst.Kind() == reflect.Pointer {
-		dst.Set(reflect.New(dst.Type().Elem()))
-		dst = dst.Elem()
-	}
-	var message string
-	if dst.Kind() == reflect.Slice && dst.Type().Elem().Kind() == reflect.Struct {
-		message = decodeList(raw, dst, name, problems)
-	} else {
-		message = decodeScalar(raw, dst)
-	}
-	opt.Field(optSet).SetBool(message == "")
-	return message
-}
-
-// decodeList reads a list of objects. Only a body itself has such lists, so
-// that their names need no prefix.
-func decodeList(raw jsontext.Value, dst reflect.Value, name string, problems *cms.Problems) string {
-	if raw.Kind() != '[' {
-		return "must be a list of objects"
-	}
-	items := listItems(raw)
-	if len(items) > cms.MaxBatch {
-		return "must have at most 1,000 items" // rather than a thousand details
-	}
-	dst.Set(reflect.MakeSlice(dst.Type(), len(items), len(items)))
-	for i, item := range items {
-		at := name + "[" + strconv.Itoa(i) + "]"
-		if item.Kind() != '{' {
-			problems.Add(at, "must be an object")
-			continue
+		err = d.skip(name)
+	case t.Kind() == reflect.Pointer:
+		dst.Set(reflect.New(t.Elem()))
+		return d.value(dst.Elem(), name)
+	case t.Kind() == reflect.Slice && kind == '[':
+		problem, err = d.list(dst, name)
+	case t.Kind() == reflect.Map && kind == '{':
+		problem, err = d.mapping(dst, name)
+	case isObject(t) && kind == '{':
+		err = d.object(dst, name+".")
+	case kind == '{' || kind == '[':
+		problem, err = mustBe(t), d.skip(name)
+	default:
+		var token jsontext.Token
+		if token, err = d.ReadToken(); err == nil && !setScalar(dst, token) {
+			problem = mustBe(t)
 		}
-		decodeObject(item, dst.Index(i), at+".", problems)
 	}
-	return ""
+	if problem != "" {
+		d.problems.Add(name, problem)
+	}
+	return problem == "" && err == nil, err
 }
 
-// listItems are the items of a list that is known to be well-formed.
-func listItems(raw jsontext.Value) (items []jsontext.Value) {
-	dec := takeDecoder(raw)
-	defer decoders.Put(dec)
-	_, _ = dec.ReadToken() // the opening bracket
-	for dec.PeekKind() != ']' {
-		value, err := dec.ReadValue()
-		if err != nil {
-			break
+func isObject(t reflect.Type) bool { return t.Kind() == reflect.Struct && t != typ[time.Time]() }
+
+// list reads a list. Only items that are objects have names of their own.
+func (d decoder) list(dst reflect.Value, name string) (problem string, err error) {
+	t := dst.Type()
+	before := d.problems.Clone()
+	dst.Set(reflect.MakeSlice(t, 0, 0))
+	err = d.items(func(i int) error {
+		if problem != "" {
+			return d.skip(name)
 		}
-		end := dec.InputOffset()
-		items = append(items, raw[end-int64(len(value)):end]) // the value itself is lost with the next one
+		if i == cms.MaxBatch && isObject(t.Elem()) {
+			problem = "must have at most 1,000 items"
+			return d.skip(name)
+		}
+		dst.Set(reflect.Append(dst, reflect.Zero(t.Elem())))
+		if isObject(t.Elem()) {
+			_, err := d.value(dst.Index(i), itemName(name, i))
+			return err
+		}
+		item := decoder{d.Decoder, &cms.Problems{}}
+		good, err := item.value(dst.Index(i), name)
+		if !good {
+			problem = fmt.Sprintf("item %d %s", i, mustBe(t.Elem()))
+		}
+		return err
+	})
+	if problem != "" {
+		*d.problems = before // one detail instead of a thousand
 	}
-	return items
+	return problem, err
 }
 
-// nullable tells whether null clears a field of this type.
-func nullable(t reflect.Type) bool {
-	return t.Kind() == reflect.Pointer || (t.Kind() == reflect.Slice && t == reflect.TypeFor[[]cms.ID]())
+// maxEntries bounds the entries of a mapping, each of which takes more memory
+// than its text.
+const maxEntries = 100
+
+// mapping reads an object whose keys are not fields.
+func (d decoder) mapping(dst reflect.Value, name string) (problem string, err error) {
+	before := d.problems.Clone()
+	dst.Set(reflect.MakeMap(dst.Type()))
+	err = d.fields(name+".", func(key, name string) error {
+		if dst.Len() == maxEntries {
+			problem = "must have at most 100 entries"
+			return d.skip(name)
+		}
+		entry := reflect.New(dst.Type().Elem()).Elem()
+		_, err := d.value(entry, name)
+		dst.SetMapIndex(reflect.ValueOf(key), entry)
+		return err
+	})
+	if problem != "" {
+		*d.problems = before
+	}
+	return problem, err
 }
 
-var (
-	typeID   = reflect.TypeFor[cms.ID]()
-	typeTime = reflect.TypeFor[time.Time]()
-)
+// mustBe says what a value of a type must be.
+func mustBe(t reflect.Type) string {
+	switch t {
+	case typ[cms.ID]():
+		return mustBeID
+	case typ[time.Time]():
+		return "must be a date and time such as 2030-01-31T12:00:00Z"
+	}
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		return "must be an object"
+	case reflect.Slice:
+		if isObject(t.Elem()) {
+			return "must be a list of objects"
+		}
+		return "must be a list"
+	case reflect.Bool:
+		return "must be true or false"
+	case reflect.Int:
+		return "must be an integer"
+	case reflect.Float64:
+		return "must be a number"
+	}
+	return "must be a string"
+}
+
+// setScalar sets a value if the token has its type.
+func setScalar(dst reflect.Value, token jsontext.Token) (ok bool) {
+	kind, text := token.Kind(), token.String()
+	switch v := dst.Addr().Interface().(type) {
+	case *cms.ID:
+		*v, ok = cms.ParseID(text)
+		return ok && kind == '"'
+	case *time.Time:
+		*v, ok = parseTime(text)
+		*v = v.Truncate(time.Millisecond)
+		return ok && kind == '"'
+	case *bool:
+		*v = kind == 't'
+		return kind == 't' || kind == 'f'
+	case *int:
+		n, err := strconv.Atoi(text)
+		*v = n
+		return err == nil && kind == '0'
+	case *float64:
+		n, err := strconv.ParseFloat(text, 64)
+		*v = n
+		return err == nil && kind == '0'
+	}
+	if kind == '"' && dst.Kind() == reflect.String {
+		dst.SetString(text)
+		return true
+	}
+	return false
+}
 
 // timeForm is what RFC 3339 allows; the library also takes a comma.
 var timeForm = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
@@ -363,74 +433,4 @@ func parseTime(text string) (t time.Time, ok bool) {
 	t, err := time.Parse(time.RFC3339, text)
 	t = t.UTC()
 	return t, err == nil && t.Year() >= 0 && t.Year() <= 9999 // what can't be answered in UTC can't be kept either
-}
-
-func decodeScalar(raw jsontext.Value, dst reflect.Value) string {
-	switch dst.Type() {
-	case typeID:
-		if s, ok := unquote(raw); ok {
-			if id, ok := cms.ParseID(s); ok {
-				dst.Set(reflect.ValueOf(id))
-				return ""
-			}
-		}
-		return mustBeID
-	case typeTime:
-		if s, ok := unquote(raw); ok {
-			if t, ok := parseTime(s); ok {
-				dst.Set(reflect.ValueOf(t.Truncate(time.Millisecond)))
-				return ""
-			}
-		}
-		return "must be a date and time such as 2030-01-31T12:00:00Z"
-	}
-	switch dst.Kind() {
-	case reflect.Slice:
-		return decodeScalars(raw, dst)
-	case reflect.String:
-		s, ok := unquote(raw)
-		if !ok {
-			return typeMessages[reflect.String]
-		}
-		dst.SetString(s)
-		return ""
-	}
-	if !strings.ContainsRune(jsonKinds[dst.Kind()], rune(raw.Kind())) || json.Unmarshal(raw, dst.Addr().Interface()) != nil {
-		return typeMessages[dst.Kind()]
-	}
-	return ""
-}
-
-// unquote reads a string.
-func unquote(raw jsontext.Value) (s string, ok bool) {
-	if raw.Kind() != '"' {
-		return "", false
-	}
-	var room [128]byte
-	text, err := jsontext.AppendUnquote(room[:0], raw)
-	return string(text), err == nil
-}
-
-// jsonKinds are the kinds of JSON values, by first letter, that fit a type.
-var jsonKinds = map[reflect.Kind]string{
-	reflect.Bool: "tf", reflect.Int: "0", reflect.Float64: "0",
-}
-
-var typeMessages = map[reflect.Kind]string{
-	reflect.String: "must be a string", reflect.Bool: "must be true or false",
-	reflect.Int: "must be an integer", reflect.Float64: "must be a number",
-}
-
-func decodeScalars(raw jsontext.Value, dst reflect.Value) string {
-	if raw.Kind() != '[' {
-		return "must be a list"
-	}
-	items := listItems(raw)
-	dst.Set(reflect.MakeSlice(dst.Type(), len(items), len(items)))
-	for i, item := range items {
-		if message := decodeScalar(item, dst.Index(i)); message != "" {
-			return fmt.Sprintf("item %d %s", i, message)
-		}
-	}
-	return ""
 }

@@ -280,9 +280,9 @@ func checkError(t *testing.T, req *http.Request, status int, body []byte) {
 	if e.Object != "error" || e.Code == "" || e.Message == "" {
 		t.Errorf("%s %s: incomplete error %s", req.Method, req.URL, body)
 	}
-	// A batch tells which of its operations are in conflict.
-	batch := status == http.StatusConflict && req.URL.Path == "/v6/pages/batch"
-	if (status == http.StatusBadRequest || batch) != (len(e.Details) > 0) {
+	// A batch has details for what its operations name and what is in conflict.
+	batch := (status == http.StatusConflict || status == http.StatusNotFound) && req.URL.Path == "/v6/pages/batch"
+	if got := len(e.Details) > 0; got != (status == http.StatusBadRequest) && !batch {
 		t.Errorf("%s %s: status %d with details %v", req.Method, req.URL, status, e.Details)
 	}
 }

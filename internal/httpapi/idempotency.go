@@ -41,15 +41,16 @@ func (a *API) handle(r *request) (answer, error) {
 	}
 	// A body that is too large is refused, and was not even read as a whole: what
 	// there is of it says nothing about which request this is.
-	if key == "" || r.ContentLength > maxBody {
+	most := r.endpoint.maxBody()
+	if key == "" || r.ContentLength > most {
 		return r.endpoint.handle(r)
 	}
 	// All of the body is read first: the transaction must not wait for it.
-	raw, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	raw, err := io.ReadAll(io.LimitReader(r.Body, most+1))
 	if err != nil {
 		return answer{}, errBodyCut
 	}
-	if len(raw) > maxBody {
+	if int64(len(raw)) > most {
 		r.Body = io.NopCloser(bytes.NewReader(raw))
 		return r.endpoint.handle(r)
 	}

@@ -229,6 +229,8 @@ func (g generator) of(t reflect.Type) schema {
 		return withNull(g.of(t.Elem()))
 	case reflect.Slice:
 		return schema{"type": "array", "items": g.of(t.Elem())}
+	case reflect.Map:
+		return schema{"type": "object", "additionalProperties": g.of(t.Elem())}
 	case reflect.Struct:
 		if strings.HasPrefix(t.Name(), "Opt[") {
 			return g.of(t.Field(1).Type)

@@ -8,14 +8,15 @@ import (
 // PageBatch is the body that changes many pages.
 type PageBatch struct {
 	SiteID     cms.Opt[cms.ID]          `json:"siteId" required:"true" doc:"The site that the pages belong to."`
-	Operations cms.Opt[[]PageOperation] `json:"operations" required:"true" minItems:"1" maxItems:"1000" doc:"What to do, in this order; 1 to 1,000 operations."`
+	Operations cms.Opt[[]PageOperation] `json:"operations" required:"true" minItems:"1" maxItems:"1000" doc:"What to do; 1 to 1,000 operations."`
 }
 
 // PageOperation is one change of a batch.
 type PageOperation struct {
-	Op     cms.Opt[cms.BatchOp] `json:"op" required:"true" doc:"What to do. With a locale, update writes its overrides and delete drops them." example:"update"`
-	PageID cms.Opt[cms.ID]      `json:"pageId" doc:"The page to update or delete."`
-	Locale cms.Opt[string]      `json:"locale" doc:"A locale of the site, by code or id." example:"fr"`
+	Op            cms.Opt[cms.BatchOp]          `json:"op" required:"true" doc:"What to do. With a locale, update writes its overrides and delete drops them." example:"update"`
+	PageID        cms.Opt[cms.ID]               `json:"pageId" doc:"The page to update or delete. Without it, pathname names the page."`
+	Locale        cms.Opt[string]               `json:"locale" doc:"A locale of the site, by code or id." example:"fr"`
+	Localizations cms.Opt[map[string]PagePatch] `json:"localizations" doc:"Of a new page: the values that other locales override, by locale code or id; at most 100."`
 	PagePatch
 }
 
@@ -38,12 +39,21 @@ type DeletedPage struct {
 func (b PageBatch) domain(p *cms.Problems) cms.PageBatch {
 	batch := cms.PageBatch{SiteID: b.SiteID, Operations: cms.Opt[[]cms.PageOperation]{Set: b.Operations.Set}}
 	for _, op := range b.Operations.Value {
-		batch.Operations.Value = append(batch.Operations.Value, cms.PageOperation{
-			Op: op.Op, PageID: op.PageID, Locale: op.Locale, PagePatch: op.patch(),
-		})
+		batch.Operations.Value = append(batch.Operations.Value, op.domain())
 	}
 	batch.Clean(p)
 	return batch
+}
+
+func (o PageOperation) domain() cms.PageOperation {
+	op := cms.PageOperation{Op: o.Op, PageID: o.PageID, Locale: o.Locale, PagePatch: o.patch()}
+	if o.Localizations.Set {
+		op.Localizations = cms.Some(map[string]cms.PagePatch{})
+		for locale, fields := range o.Localizations.Value {
+			op.Localizations.Value[locale] = fields.patch()
+		}
+	}
+	return op
 }
 
 func (a *API) batchPages(r *request) (answer, error) {

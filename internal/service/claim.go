@@ -2,25 +2,63 @@ package service
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"galley/internal/cms"
 )
 
-// pageReader reads a page as it is by now.
-type pageReader func(ctx context.Context, siteID cms.ID, version cms.Version, id cms.ID) (cms.Page, error)
+// claimMove is what a page or a route holds before and after a write. page is
+// the page as it will be, and the zero page for a route.
+type claimMove struct {
+	page          cms.Page
+	before, after []cms.Claim
+}
 
-// moveClaims gives up the pathnames of before and takes those of after, for a
-// page or a route. page is the page as it will be; the zero page for a route.
-// Others' are read by the reader.
-func moveClaims(ctx context.Context, tx cms.Tx, others pageReader, siteID cms.ID, page cms.Page, before, after []cms.Claim) error {
-	released := without(before, after)
-	taken := without(after, before)
-	if len(released) == 0 && len(taken) == 0 {
+// clash is a claim that can't stand beside another one.
+type clash struct{ claim, other cms.Claim }
+
+// pageMoves returns the moves of pages whose pathnames change.
+func pageMoves(changes []cms.PageChange, locales cms.Locales) []claimMove {
+	var moves []claimMove
+	for _, change := range changes {
+		var m claimMove
+		if change.Before != nil {
+			m.before = change.Before.Claims(locales)
+		}
+		if change.After != nil {
+			m.page, m.after = *change.After, change.After.Claims(locales)
+		}
+		if !slices.Equal(m.before, m.after) {
+			moves = append(moves, m)
+		}
+	}
+	return moves
+}
+
+// moveClaims gives up the pathnames of before and takes those of after, unless
+// one of them is taken.
+func moveClaims(ctx context.Context, tx cms.Tx, siteID cms.ID, m claimMove) error {
+	if slices.Equal(m.before, m.after) {
 		return nil
 	}
-	if err := checkClaims(ctx, tx, others, siteID, page, after); err != nil {
+	clashes, err := findClashes(ctx, tx, siteID, m)
+	if err == nil && len(clashes) > 0 {
+		err = cms.ErrPathnameTaken
+	}
+	if err != nil {
 		return err
+	}
+	return storeMoves(ctx, tx, siteID, m)
+}
+
+// storeMoves stores moves that do not clash. Everything is released before
+// anything is taken, so that pages can swap pathnames.
+func storeMoves(ctx context.Context, tx cms.Tx, siteID cms.ID, moves ...claimMove) error {
+	var released, taken []cms.Claim
+	for _, m := range moves {
+		released = append(released, without(m.before, m.after)...)
+		taken = append(taken, without(m.after, m.before)...)
 	}
 	if err := tx.ReleasePathnames(ctx, siteID, released); err != nil {
 		return err
@@ -32,42 +70,80 @@ func without(claims, others []cms.Claim) []cms.Claim {
 	return slices.DeleteFunc(slices.Clone(claims), func(c cms.Claim) bool { return slices.Contains(others, c) })
 }
 
-// checkClaims refuses claims that clash with what others hold.
-func checkClaims(ctx context.Context, tx cms.Tx, others pageReader, siteID cms.ID, page cms.Page, claims []cms.Claim) error {
+// findClashes compares the claims after all moves with each other and with
+// those of pages and routes that do not move.
+func findClashes(ctx context.Context, r cms.Reader, siteID cms.ID, moves ...claimMove) ([]clash, error) {
+	var found []clash
 	for _, version := range []cms.Version{cms.Draft, cms.Live} {
-		var pathnames []string
-		for _, c := range claims {
-			if c.Version == version {
-				pathnames = append(pathnames, c.Pathname)
-			}
-		}
-		held, err := tx.Claims(ctx, siteID, version, pathnames)
+		clashes, err := clashesIn(ctx, r, siteID, version, moves)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		overrides := func(id, locale cms.ID) (bool, error) {
-			p := page
-			if id != page.ID {
-				if p, err = others(ctx, siteID, version, id); err != nil {
-					return false, err
-				}
-			}
-			return p.Localizations[locale].Own.Has(cms.FieldPathname), nil
+		found = append(found, clashes...)
+	}
+	return found, nil
+}
+
+func clashesIn(ctx context.Context, r cms.Reader, siteID cms.ID, version cms.Version, moves []claimMove) ([]clash, error) {
+	var claims []cms.Claim
+	byPathname := map[string][]cms.Claim{}
+	moving := map[cms.ID]bool{}
+	pages := map[cms.ID]*cms.Page{}
+	for _, m := range moves {
+		for _, c := range m.before {
+			moving[c.Owner] = true
 		}
-		for _, c := range claims {
-			for _, h := range held {
-				if c.Version != h.Version || c.Pathname != h.Pathname {
-					continue
-				}
-				clash, err := c.Clashes(h, overrides)
-				if err != nil {
-					return err
-				}
-				if clash {
-					return cms.ErrPathnameTaken
-				}
+		for _, c := range m.after {
+			moving[c.Owner] = true
+			pages[c.Owner] = &m.page
+			if c.Version == version {
+				claims = append(claims, c)
+				byPathname[c.Pathname] = append(byPathname[c.Pathname], c)
 			}
 		}
 	}
-	return nil
+	for pathnames := range slices.Chunk(slices.Sorted(maps.Keys(byPathname)), dirtyChunk) {
+		held, err := r.Claims(ctx, siteID, version, pathnames)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range held {
+			if !moving[h.Owner] {
+				byPathname[h.Pathname] = append(byPathname[h.Pathname], h)
+			}
+		}
+	}
+	var unread []cms.ID
+	overrides := func(id, locale cms.ID) bool {
+		page := pages[id]
+		if page == nil {
+			unread = append(unread, id)
+			return false
+		}
+		return page.Localizations[locale].Own.Has(cms.FieldPathname)
+	}
+	clashes := clashesAmong(claims, byPathname, overrides)
+	if len(unread) == 0 {
+		return clashes, nil
+	}
+	for ids := range slices.Chunk(cms.SortIDs(unread), dirtyChunk) {
+		others, err := r.PagesByID(ctx, siteID, version, ids)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(pages, others)
+	}
+	return clashesAmong(claims, byPathname, overrides), nil
+}
+
+func clashesAmong(claims []cms.Claim, byPathname map[string][]cms.Claim, overrides func(page, locale cms.ID) bool) []clash {
+	var found []clash
+	for _, c := range claims {
+		for _, o := range byPathname[c.Pathname] {
+			if c.Clashes(o, overrides) {
+				found = append(found, clash{c, o})
+			}
+		}
+	}
+	return found
 }

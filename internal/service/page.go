@@ -392,20 +392,22 @@ func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale st
 // savePage stores a page if anything about it changed, says when, and tells
 // whether it did.
 func (s *Service) savePage(ctx context.Context, tx cms.Tx, locales cms.Locales, before cms.Page, after *cms.Page) (bool, error) {
-	changed, err := s.changeClaims(ctx, tx, tx.Page, locales, before, after)
-	if err != nil || !changed {
+	if !s.stampChange(before, after) {
+		return false, nil
+	}
+	if err := moveClaims(ctx, tx, after.SiteID, claimMove{*after, before.Claims(locales), after.Claims(locales)}); err != nil {
 		return false, err
 	}
 	return true, tx.UpdatePage(ctx, before, *after)
 }
 
-// changeClaims is savePage but for the page itself.
-func (s *Service) changeClaims(ctx context.Context, tx cms.Tx, others pageReader, locales cms.Locales, before cms.Page, after *cms.Page) (bool, error) {
+// stampChange sets the time of the change, if there is one.
+func (s *Service) stampChange(before cms.Page, after *cms.Page) bool {
 	if before.SameContent(*after) && (before.DeletedAt == nil) == (after.DeletedAt == nil) {
-		return false, nil
+		return false
 	}
 	after.UpdatedAt = s.now()
-	return true, moveClaims(ctx, tx, others, after.SiteID, *after, before.Claims(locales), after.Claims(locales))
+	return true
 }
 
 // wroteDraft is a change of a page's draft, which may be its end.

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"galley/internal/cms"
 )
@@ -14,11 +15,13 @@ type BatchResult struct {
 	Deleted bool
 }
 
-// manyPages are worth a look at what there is before something is done to them.
+// manyPages is the number of pages from which on the engine refreshes what it
+// knows of its tables before a write.
 const manyPages = 100
 
-// BatchPages changes many pages of a site in one step. Any error undoes all of
-// it, and all errors are told at once.
+// BatchPages changes many pages of a site in one transaction. Pathnames are
+// checked as they are after all operations. An error undoes the whole batch
+// and has a detail for each problem of each operation.
 func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageBatch]) ([]BatchResult, error) {
 	batch, err := in()
 	if err != nil {
@@ -27,223 +30,288 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 	var results []BatchResult
 	err = s.inTx(ctx, func(tx cms.Tx) error {
 		f, err := s.lockForm(ctx, tx, who, batch.SiteID.Value, cms.LockExclusive)
-		if err != nil {
-			return err
+		if code := cms.CodeOf(err); code == cms.CodeNotFound || code == cms.CodeForbidden {
+			// The body is checked before what it names.
+			if bad := batch.Problems.Err(); bad != nil {
+				return bad
+			}
 		}
-		site := f.site
-		spoken, err := f.speak("")
 		if err != nil {
 			return err
 		}
 		ops := batch.Operations.Value
 		if len(ops) >= manyPages {
-			if err := tx.LookAround(ctx, site.ID); err != nil {
+			if err := tx.LookAround(ctx, f.site.ID); err != nil {
 				return err
 			}
 		}
-		results = make([]BatchResult, 0, len(ops))
-		drafts, err := draftsFor(ctx, tx, site.ID, ops)
-		if err != nil {
+		b := pageBatch{svc: s, site: f.site, undecided: map[cms.ID]bool{}, setBy: map[pathnameOf]operationField{}}
+		b.failed.problems = batch.Problems.Clone()
+		if batch.Problems.Err() != nil {
+			b.failed.worst = cms.ErrInvalid
+		}
+		if b.shown, err = f.speak(""); err != nil {
 			return err
 		}
-		var failed batchErrors
-		var writes []written
-		for i := 0; i < len(ops); i = len(results) {
-			if pages := s.leadingCreates(site, ops[i:]); len(pages) > 0 {
-				if err := createPages(ctx, tx, spoken, i, pages, &failed); err != nil {
-					return err
-				}
-				for _, page := range pages {
-					view := spoken.view(page)
-					results = append(results, BatchResult{Page: view})
-					writes = append(writes, wrotePage(page, nil, view))
-				}
-				continue
-			}
-			result, wrote, err := s.operate(ctx, tx, site, spoken, drafts, ops[i])
-			if err := failed.note(i, err); err != nil {
-				return err
-			}
-			results = append(results, result)
-			writes = append(writes, wrote...)
-		}
-		if err := failed.err(); err != nil {
+		if err := b.load(ctx, tx, ops); err != nil {
 			return err
 		}
-		if err := tx.UpdatePages(ctx, drafts.changes()); err != nil {
+		results = make([]BatchResult, len(ops))
+		for i, op := range ops {
+			results[i] = b.operate(i, op)
+		}
+		if err := b.store(ctx, tx); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, who.actor(), writes...)
+		return s.record(ctx, tx, who.actor(), b.writes...)
 	})
 	return results, err
 }
 
-// leadingCreates are the pages that the operations up to the first one that is
-// no creation make.
-func (s *Service) leadingCreates(site cms.Site, ops []cms.PageOperation) []cms.Page {
-	var pages []cms.Page
-	for _, op := range ops {
-		if op.Op.Value != cms.OpCreate {
-			break
-		}
-		pages = append(pages, s.newPage(site, op.PagePatch))
-	}
-	return pages
+// pageBatch is the state of a batch. Its pages are read at once and written at
+// once: the lock on the site keeps others from changing them.
+type pageBatch struct {
+	svc    *Service
+	site   cms.Site
+	shown  speech                 // the default locale
+	stored map[cms.ID]*cms.Page   // before the batch
+	pages  map[cms.ID]*cms.Page   // after the operations so far
+	held   map[string][]cms.Claim // by the pathnames that name pages
+	writes []written
+	failed batchErrors
+	// undecided are pages whose pathnames depend on an operation that is bad.
+	undecided map[cms.ID]bool
+	// setBy has the last operation that changed what a page holds in a locale.
+	setBy map[pathnameOf]operationField
 }
 
-// createPages stores new pages all at once. A new page goes by one pathname in
-// every locale, so whoever holds that is in its way.
-func createPages(ctx context.Context, tx cms.Tx, spoken speech, first int, pages []cms.Page, failed *batchErrors) error {
-	pathnames := make([]string, len(pages))
-	for i, p := range pages {
-		pathnames[i] = p.Pathname
-	}
-	held, err := tx.Claims(ctx, pages[0].SiteID, cms.Draft, pathnames)
-	if err != nil {
-		return err
-	}
-	taken := make(map[string]bool, len(pages)+len(held))
-	for _, h := range held {
-		taken[h.Pathname] = true
-	}
-	var free []cms.Page
-	var claims []cms.Claim
-	for i, p := range pages {
-		if taken[p.Pathname] {
-			if err := failed.note(first+i, cms.ErrPathnameTaken); err != nil {
-				return err
-			}
-			continue
-		}
-		taken[p.Pathname] = true
-		free = append(free, p)
-		claims = append(claims, p.Claims(spoken.locales)...)
-	}
-	if err := tx.TakePathnames(ctx, pages[0].SiteID, claims); err != nil {
-		return err
-	}
-	return tx.CreatePages(ctx, free...)
+type pathnameOf struct{ page, locale cms.ID }
+
+type operationField struct {
+	i    int
+	name string
 }
 
-// drafts are the pages that a batch changes, read all at once and written all
-// at once: their site is locked, and nobody else changes them.
-type drafts struct{ stored, now map[cms.ID]*cms.Page }
-
-func draftsFor(ctx context.Context, tx cms.Tx, siteID cms.ID, ops []cms.PageOperation) (drafts, error) {
+// load reads the pages that the operations name by id or by pathname.
+func (b *pageBatch) load(ctx context.Context, tx cms.Tx, ops []cms.PageOperation) error {
 	var ids []cms.ID
+	var pathnames []string
 	for _, op := range ops {
-		if op.Op.Value != cms.OpCreate {
+		switch {
+		case op.PageID.Set:
 			ids = append(ids, op.PageID.Value)
+		case op.Current != "":
+			pathnames = append(pathnames, op.Current)
 		}
 	}
-	stored, err := tx.PagesByID(ctx, siteID, cms.Draft, cms.SortIDs(ids))
-	return drafts{stored, maps.Clone(stored)}, err
-}
-
-func (d drafts) find(id cms.ID) (cms.Page, error) {
-	page := d.now[id]
-	if page == nil {
-		return cms.Page{}, cms.NotFound(cms.KindPage)
-	}
-	return *page, nil
-}
-
-// over reads pages as the operations so far have left them, and those that the
-// batch is not about from the store.
-func (d drafts) over(tx cms.Tx) pageReader {
-	return func(ctx context.Context, siteID cms.ID, version cms.Version, id cms.ID) (cms.Page, error) {
-		if page := d.now[id]; page != nil && version == cms.Draft {
-			return *page, nil
-		}
-		return tx.Page(ctx, siteID, version, id)
-	}
-}
-
-// changes are what became of them.
-func (d drafts) changes() []cms.PageChange {
-	var changes []cms.PageChange
-	for id, before := range d.stored {
-		if after := d.now[id]; after != before {
-			changes = append(changes, cms.PageChange{Before: before, After: after})
-		}
-	}
-	return changes
-}
-
-// operate does one operation on a page that is there, and tells what it wrote:
-// a change that changes nothing writes nothing.
-func (s *Service) operate(ctx context.Context, tx cms.Tx, site cms.Site, spoken speech, pages drafts, op cms.PageOperation) (BatchResult, []written, error) {
-	if op.Locale.Set {
-		var err error
-		if spoken, err = spoken.in(site, op.Locale.Value); err != nil {
-			return BatchResult{}, nil, err
-		}
-	}
-	before, err := existingPage(pages.find(op.PageID.Value))
+	slices.Sort(pathnames)
+	claims, err := tx.Claims(ctx, b.site.ID, cms.Draft, slices.Compact(pathnames))
 	if err != nil {
-		return BatchResult{}, nil, err
+		return err
 	}
-	after, err := s.afterOperation(spoken, op, before)
-	if err != nil {
-		return BatchResult{}, nil, err
-	}
-	changed, err := s.changeClaims(ctx, tx, pages.over(tx), spoken.locales, before, &after)
-	result := BatchResult{Page: spoken.view(after), Deleted: after.DeletedAt != nil}
-	if err != nil || !changed {
-		return result, nil, err
-	}
-	pages.now[op.PageID.Value] = &after
-	return result, []written{wroteDraft(after, spoken.view(before), result.Page)}, nil
-}
-
-// afterOperation is the page as an update or delete leaves it.
-func (s *Service) afterOperation(spoken speech, op cms.PageOperation, page cms.Page) (cms.Page, error) {
-	if op.Op.Value == cms.OpUpdate {
-		var problems cms.Problems
-		op.Suit(&problems, spoken.localeID != cms.NoID) // the locale named may be the default one
-		return op.Apply(page, spoken.localeID), problems.Err()
-	}
-	if !op.Locale.Set {
-		page.DeletedAt = new(s.now())
-		return page, nil
-	}
-	if spoken.localeID == cms.NoID {
-		return page, cms.BadField("locale", "must not be the default locale")
-	}
-	return page.Delocalize(spoken.localeID), nil
-}
-
-// batchErrors gathers what is wrong with the operations of a batch.
-type batchErrors struct {
-	problems cms.Problems
-	bad      bool // other than by conflict
-}
-
-// note takes an error that is about an operation, and returns any other.
-func (b *batchErrors) note(i int, err error) error {
-	switch cms.CodeOf(err) {
-	case cms.CodeBadRequest:
-		b.bad = true
-		return b.problems.Merge(cms.OperationField(i, ""), err)
-	case cms.CodeNotFound:
-		b.bad = true
-		field := "pageId"
-		if err.Error() == cms.NotFound(cms.KindLocale).Error() {
-			field = "locale"
+	b.held = map[string][]cms.Claim{}
+	for _, c := range claims {
+		if !c.ByRoute {
+			b.held[c.Pathname] = append(b.held[c.Pathname], c)
+			ids = append(ids, c.Owner)
 		}
-		b.problems.Add(cms.OperationField(i, field), "does not exist")
-		return nil
-	case cms.CodeConflict:
-		b.problems.Add(cms.OperationField(i, "pathname"), cms.ErrPathnameTaken.Message)
-		return nil
 	}
+	b.stored, err = tx.PagesByID(ctx, b.site.ID, cms.Draft, cms.SortIDs(ids))
+	b.pages = maps.Clone(b.stored)
 	return err
 }
 
-func (b *batchErrors) err() error {
-	err := b.problems.Err()
-	if err == nil || b.bad {
+// named returns the page with a pathname in a locale before the batch, or NoID.
+func (b *pageBatch) named(pathname string, localeID cms.ID) cms.ID {
+	for _, c := range b.held[pathname] {
+		if page := b.stored[c.Owner]; page != nil && page.In(localeID).Values.Pathname == pathname {
+			return page.ID
+		}
+	}
+	return cms.NoID
+}
+
+// operate applies one operation to the pages in memory.
+func (b *pageBatch) operate(i int, op cms.PageOperation) BatchResult {
+	if op.Op.Value == cms.OpCreate {
+		return b.create(i, op)
+	}
+	shown := b.shown
+	if op.Locale.Set {
+		var err error
+		if shown, err = b.shown.in(b.site, op.Locale.Value); err != nil {
+			b.failed.add(i, "locale", doesNotExist, cms.NotFound(cms.KindLocale))
+			op.Bad = true
+		}
+	}
+	id, field := op.PageID.Value, "pageId"
+	switch {
+	case op.Current != "" && op.Bad: // the locale in which to look is not known
+		return BatchResult{}
+	case op.Current != "":
+		id, field = b.named(op.Current, shown.localeID), "pathname"
+	case !op.PageID.Set:
+		return BatchResult{}
+	}
+	page := b.pages[id]
+	if page == nil || page.DeletedAt != nil {
+		b.failed.add(i, field, doesNotExist, cms.NotFound(cms.KindPage))
+		return BatchResult{}
+	}
+	after, ok := b.apply(i, op, shown, *page)
+	if !ok || op.Bad {
+		b.undecided[id] = true
+		return BatchResult{}
+	}
+	changed := b.svc.stampChange(*page, &after)
+	result := BatchResult{Page: shown.view(after), Deleted: after.DeletedAt != nil}
+	if changed {
+		b.writes = append(b.writes, wroteDraft(after, shown.view(*page), result.Page))
+		b.save(i, *page, after, func(cms.ID) string { return "pathname" })
+	}
+	return result
+}
+
+// apply returns the page as an update or delete leaves it, unless the
+// operation does not fit the locale.
+func (b *pageBatch) apply(i int, op cms.PageOperation, shown speech, page cms.Page) (cms.Page, bool) {
+	switch {
+	case op.Op.Value == cms.OpUpdate:
+		var unfit cms.Problems
+		op.Suit(&unfit, shown.localeID != cms.NoID) // the locale may be the default one
+		for _, d := range unfit.As(cms.ErrInvalid).Details {
+			b.failed.add(i, d.Field, d.Message, cms.ErrInvalid)
+		}
+		return op.Apply(page, shown.localeID), unfit.Err() == nil
+	case !op.Locale.Set:
+		page.DeletedAt = new(b.svc.now())
+		return page, true
+	case shown.localeID == cms.NoID:
+		b.failed.add(i, "locale", "must not be the default locale", cms.ErrInvalid)
+		return page, false
+	}
+	return page.Delocalize(shown.localeID), true
+}
+
+// create makes a page with its localizations.
+func (b *pageBatch) create(i int, op cms.PageOperation) BatchResult {
+	page := b.svc.newPage(b.site, op.PagePatch)
+	b.writes = append(b.writes, wrotePage(page, nil, b.shown.view(page)))
+	fields := map[cms.ID]string{cms.NoID: "pathname"}
+	for _, name := range slices.Sorted(maps.Keys(op.Localizations.Value)) {
+		field := "localizations." + name
+		shown, err := b.shown.in(b.site, name)
+		if err != nil {
+			b.failed.add(i, field, doesNotExist, cms.NotFound(cms.KindLocale))
+			continue
+		}
+		if shown.localeID == cms.NoID {
+			b.failed.add(i, field, "must not be the default locale", cms.ErrInvalid)
+			continue
+		}
+		if fields[shown.localeID] != "" {
+			b.failed.add(i, field, "must be given once", cms.ErrInvalid)
+			continue
+		}
+		fields[shown.localeID] = field + ".pathname"
+		before := page
+		page = op.Localizations.Value[name].Apply(page, shown.localeID)
+		if !before.SameContent(page) {
+			b.writes = append(b.writes, wrotePage(page, shown.view(before), shown.view(page)))
+		}
+	}
+	if !op.Bad {
+		b.save(i, cms.Page{}, page, func(locale cms.ID) string { return fields[locale] })
+	}
+	return BatchResult{Page: b.shown.view(page)}
+}
+
+// save keeps a page and notes which of its pathnames the operation changed.
+func (b *pageBatch) save(i int, before, after cms.Page, field func(locale cms.ID) string) {
+	b.pages[after.ID] = &after
+	was, is := before.Claims(b.shown.locales), after.Claims(b.shown.locales)
+	for _, c := range append(without(was, is), without(is, was)...) {
+		b.setBy[pathnameOf{c.Owner, c.LocaleID}] = operationField{i, field(c.LocaleID)}
+	}
+}
+
+// store writes the pages if nothing failed.
+func (b *pageBatch) store(ctx context.Context, tx cms.Tx) error {
+	var created []cms.Page
+	var changes, updates []cms.PageChange
+	for _, id := range slices.SortedFunc(maps.Keys(b.pages), cms.CompareIDs) {
+		change := cms.PageChange{Before: b.stored[id], After: b.pages[id]}
+		switch {
+		case change.Before == change.After:
+			continue
+		case change.Before == nil:
+			created = append(created, *change.After)
+		default:
+			updates = append(updates, change)
+		}
+		changes = append(changes, change)
+	}
+	moves := pageMoves(changes, b.shown.locales)
+	clashes, err := findClashes(ctx, tx, b.site.ID, moves...)
+	if err != nil {
 		return err
 	}
-	return b.problems.Conflict("Some pathnames are taken, nothing was changed")
+	for _, c := range clashes {
+		if !b.undecided[c.claim.Owner] && !b.undecided[c.other.Owner] {
+			at := b.causeOf(c)
+			b.failed.add(at.i, at.name, cms.ErrPathnameTaken.Message, errPathnames)
+		}
+	}
+	if err := b.failed.err(); err != nil {
+		return err
+	}
+	if err := tx.CreatePages(ctx, created...); err != nil {
+		return err
+	}
+	if err := tx.UpdatePages(ctx, updates); err != nil {
+		return err
+	}
+	return storeMoves(ctx, tx, b.site.ID, moves...)
+}
+
+// causeOf returns the last operation that brought a clash about: one that
+// changed either claim, or what either page holds in the locale of the other.
+func (b *pageBatch) causeOf(c clash) operationField {
+	cause := operationField{i: -1}
+	for _, page := range []cms.ID{c.claim.Owner, c.other.Owner} {
+		for _, locale := range []cms.ID{c.claim.LocaleID, c.other.LocaleID} {
+			if at, ok := b.setBy[pathnameOf{page, locale}]; ok && at.i > cause.i {
+				cause = at
+			}
+		}
+	}
+	return cause
+}
+
+const doesNotExist = "does not exist"
+
+var errPathnames = cms.Conflict("Some pathnames are taken, nothing was changed")
+
+// batchErrors collects what is wrong with the operations of a batch.
+type batchErrors struct {
+	problems cms.Problems
+	worst    *cms.Error // bad requests before what is not found before conflicts
+}
+
+// add notes a problem of an operation. err is the error of a batch that has
+// no worse problem.
+func (e *batchErrors) add(i int, field, message string, err *cms.Error) {
+	e.problems.Add(cms.OperationField(i, field), message)
+	if e.worst == nil || severity[err.Code] > severity[e.worst.Code] {
+		e.worst = err
+	}
+}
+
+var severity = map[cms.Code]int{cms.CodeConflict: 1, cms.CodeNotFound: 2, cms.CodeBadRequest: 3}
+
+func (e *batchErrors) err() error {
+	if e.worst == nil {
+		return nil
+	}
+	return e.problems.As(e.worst)
 }

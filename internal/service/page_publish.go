@@ -73,7 +73,7 @@ func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID, body E
 		if reflect.DeepEqual(after, draft) {
 			return tx.MarkPages(ctx, site.ID, []cms.ID{id}, nil, false)
 		}
-		if err := moveClaims(ctx, tx, tx.Page, site.ID, after, draft.Claims(spoken.locales), after.Claims(spoken.locales)); err != nil {
+		if err := moveClaims(ctx, tx, site.ID, claimMove{after, draft.Claims(spoken.locales), after.Claims(spoken.locales)}); err != nil {
 			return err
 		}
 		if err := tx.UpdatePage(ctx, draft, after); err != nil {

@@ -314,83 +314,19 @@ func markDrafts(ctx context.Context, tx cms.Tx, rel *release, p cms.Publish) err
 }
 
 // moveLiveClaims replaces what pages hold in the live version, and refuses a
-// version in which a pathname would belong to two. Pages whose pathnames stay
-// as they are can't come into anybody's way.
+// version in which a pathname would belong to two.
 func moveLiveClaims(ctx context.Context, tx cms.Tx, siteID cms.ID, pages []cms.PageChange, locales cms.Locales) error {
-	var released, taken, claims []cms.Claim
-	var next []cms.Page
-	for _, page := range pages {
-		var before, after []cms.Claim
-		if page.Before != nil {
-			before = page.Before.Claims(locales)
-		}
-		if page.After != nil {
-			after = page.After.Claims(locales)
-		}
-		if slices.Equal(before, after) {
-			continue
-		}
-		released = append(released, without(before, after)...)
-		taken = append(taken, without(after, before)...)
-		claims = append(claims, after...)
-		if page.After != nil {
-			next = append(next, *page.After)
-		}
-	}
-	if err := tx.ReleasePathnames(ctx, siteID, released); err != nil {
+	moves := pageMoves(pages, locales)
+	clashes, err := findClashes(ctx, tx, siteID, moves...)
+	if err != nil {
 		return err
 	}
-	if err := checkLiveClaims(ctx, tx, siteID, next, claims); err != nil {
-		return err
-	}
-	return tx.TakePathnames(ctx, siteID, taken)
-}
-
-// checkLiveClaims weighs the claims of the pages that change against each other
-// and against those of all others.
-func checkLiveClaims(ctx context.Context, tx cms.Tx, siteID cms.ID, next []cms.Page, claims []cms.Claim) error {
-	byPathname := map[string][]cms.Claim{}
-	for _, c := range claims {
-		byPathname[c.Pathname] = append(byPathname[c.Pathname], c)
-	}
-	for pathnames := range slices.Chunk(slices.Sorted(maps.Keys(byPathname)), dirtyChunk) {
-		held, err := tx.Claims(ctx, siteID, cms.Live, pathnames)
-		if err != nil {
-			return err
-		}
-		for _, h := range held {
-			byPathname[h.Pathname] = append(byPathname[h.Pathname], h)
-		}
-	}
-	pages := make(map[cms.ID]*cms.Page, len(next))
-	for i := range next {
-		pages[next[i].ID] = &next[i]
-	}
-	overrides := func(id, locale cms.ID) (bool, error) {
-		page, ok := pages[id]
-		if !ok {
-			other, err := tx.Page(ctx, siteID, cms.Live, id)
-			if err != nil {
-				return false, err
-			}
-			page = &other
-		}
-		return page.Localizations[locale].Own.Has(cms.FieldPathname), nil
+	if len(clashes) == 0 {
+		return storeMoves(ctx, tx, siteID, moves...)
 	}
 	var names []string
-	for _, c := range claims {
-		for _, o := range byPathname[c.Pathname] {
-			clash, err := c.Clashes(o, overrides)
-			if err != nil {
-				return err
-			}
-			if clash {
-				names = append(names, claimName(c), claimName(o))
-			}
-		}
-	}
-	if len(names) == 0 {
-		return nil
+	for _, c := range clashes {
+		names = append(names, claimName(c.claim), claimName(c.other))
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)

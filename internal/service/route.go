@@ -118,7 +118,7 @@ func (s *Service) CreateRoute(ctx context.Context, who Caller, in Input[cms.NewR
 			return err
 		}
 		route = cms.Route{ID: cms.NewID(), SiteID: site.ID, Pathname: n.Pathname.Value, CreatedAt: s.now()}
-		if err := moveClaims(ctx, tx, tx.Page, site.ID, cms.Page{}, nil, route.Claims()); err != nil {
+		if err := moveClaims(ctx, tx, site.ID, claimMove{after: route.Claims()}); err != nil {
 			return err
 		}
 		if err := tx.CreateRoute(ctx, route); err != nil {
@@ -167,7 +167,7 @@ func (s *Service) changeRoute(ctx context.Context, who Caller, ref Ref, match Ma
 		if reflect.DeepEqual(before, after) {
 			return nil
 		}
-		if err := moveClaims(ctx, tx, tx.Page, site.ID, cms.Page{}, before.Claims(), after.Claims()); err != nil {
+		if err := moveClaims(ctx, tx, site.ID, claimMove{before: before.Claims(), after: after.Claims()}); err != nil {
 			return err
 		}
 		if err := tx.UpdateRoute(ctx, after); err != nil {

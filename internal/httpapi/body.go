@@ -165,7 +165,7 @@ func (d decoder) fields(prefix string, read func(key, name string) error) error 
 	if err := d.open(); err != nil {
 		return err
 	}
-	seen := map[string]bool{}
+	var seen map[string]bool
 	for d.PeekKind() != '}' {
 		token, err := d.ReadToken()
 		if err != nil {
@@ -181,6 +181,9 @@ func (d decoder) fields(prefix string, read func(key, name string) error) error 
 		}
 		if err != nil {
 			return err
+		}
+		if seen == nil {
+			seen = map[string]bool{}
 		}
 		if len(seen) < maxNames {
 			seen[key] = true
@@ -351,12 +354,13 @@ const maxEntries = 100
 func (d decoder) mapping(dst reflect.Value, name string) (problem string, err error) {
 	before := d.problems.Clone()
 	dst.Set(reflect.MakeMap(dst.Type()))
+	entry := reflect.New(dst.Type().Elem()).Elem()
 	err = d.fields(name+".", func(key, name string) error {
 		if dst.Len() == maxEntries {
 			problem = "must have at most 100 entries"
 			return d.skip(name)
 		}
-		entry := reflect.New(dst.Type().Elem()).Elem()
+		entry.SetZero()
 		_, err := d.value(entry, name)
 		dst.SetMapIndex(reflect.ValueOf(key), entry)
 		return err

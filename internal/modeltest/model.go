@@ -186,6 +186,7 @@ type Site struct {
 	PublishedAt map[cms.ID]time.Time
 	Publishes   []*Publish // oldest first
 	wentLive    []*Publish // in the order in which they did
+	Unchecked   bool       // a batch is under way, after which pathnames are checked
 }
 
 func (s *Site) locale(id cms.ID) *Locale {

@@ -71,8 +71,9 @@ var drawStep = rapid.Custom(func(t *rapid.T) step {
 		drawEdit(t, &st)
 	case "batch":
 		for range 2 + evenly(2).Draw(t, "more") {
-			edit := step{op: oneOf("updatePage", "updatePage", "updatePage", "delocalizePage", "deletePage").Draw(t, "edit")}
+			edit := step{op: oneOf("updatePage", "updatePage", "updatePage", "delocalizePage", "deletePage", "createPage", "swapPages").Draw(t, "edit")}
 			drawEdit(t, &edit)
+			drawBatched(t, &edit)
 			st.batch = append(st.batch, edit)
 		}
 	case "restorePage", "discardPage", "publishPage":
@@ -97,13 +98,29 @@ var drawStep = rapid.Custom(func(t *rapid.T) step {
 	return st
 })
 
+// drawBatched draws what only an edit of a batch has.
+func drawBatched(t *rapid.T, st *step) {
+	switch st.op {
+	case "updatePage", "deletePage":
+		if chance(t, 3, "by pathname") {
+			st.path, st.rename = drawPath.Draw(t, "path"), false // the new name is of the page by number
+		}
+	case "createPage":
+		st.set["pathname"] = drawPath.Draw(t, "pathname")
+		st.inherit, st.rename = nil, false
+		if chance(t, 2, "localized") {
+			st.localized = drawFields(t, false)
+		}
+	}
+}
+
 func drawEdit(t *rapid.T, st *step) {
 	st.page = drawIndex.Draw(t, "page")
 	if st.op == "deletePage" {
 		return
 	}
 	st.locale = drawIndex.Draw(t, "locale")
-	if st.op == "delocalizePage" {
+	if st.op == "delocalizePage" || st.op == "swapPages" {
 		return
 	}
 	st.set = drawFields(t, false)

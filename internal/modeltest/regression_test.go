@@ -40,6 +40,20 @@ var regressions = []struct {
 		}},
 		{op: "publish"},
 	}},
+	{"pages swap in a batch, in the default locale and then in another", []step{
+		{op: "batch", batch: []step{{op: "swapPages"}}},
+		{op: "publish"},
+		{op: "batch", batch: []step{{op: "swapPages", locale: 1}, {op: "updatePage", path: "/b", locale: 1, set: Fields{"title": "two"}}}},
+		{op: "publish"},
+	}},
+	{"a batch makes a localized page in the place of one that it deletes", []step{
+		{op: "batch", batch: []step{
+			{op: "createPage", locale: 1, set: Fields{"pathname": "/a"}, localized: Fields{"pathname": "/b", "title": "two"}},
+			{op: "deletePage", path: "/a"},
+			{op: "updatePage", page: 1, locale: 1, set: Fields{"pathname": "/a"}},
+		}},
+		{op: "publish"},
+	}},
 	{"taking a page away is not the last time that it went live", []step{
 		{op: "publish", pages: []int{0}},
 		{op: "publish"},

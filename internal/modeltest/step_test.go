@@ -23,7 +23,7 @@ type step struct {
 	route   int
 	publish int
 	code    string // of a locale
-	path    string // of a route
+	path    string // of a route; of the page, in a batch
 	rename  bool
 	set     Fields
 	inherit []string // fields that a locale other than the default gives up
@@ -33,6 +33,8 @@ type step struct {
 	confirm bool
 	seconds int
 	batch   []step // edits, all or none
+	// localized is what a locale overrides of a page that a batch makes.
+	localized Fields
 }
 
 // plan is what a publish is guarded by.
@@ -61,17 +63,8 @@ func (s step) String() string {
 	note("code", s.code != "", fmt.Sprintf("%q", s.code))
 	note("path", s.path != "", fmt.Sprintf("%q", s.path))
 	note("rename", s.rename, "true")
-	if s.set != nil {
-		var set []string
-		for _, name := range slices.Sorted(maps.Keys(s.set)) {
-			value := "nil"
-			if s.set[name] != nil {
-				value = fmt.Sprintf("%#v", s.set[name])
-			}
-			set = append(set, fmt.Sprintf("%q: %s", name, value))
-		}
-		note("set", true, "Fields{"+strings.Join(set, ", ")+"}")
-	}
+	note("set", s.set != nil, s.set.String())
+	note("localized", s.localized != nil, s.localized.String())
 	note("inherit", s.inherit != nil, fmt.Sprintf("%#v", s.inherit))
 	note("pages", s.pages != nil, fmt.Sprintf("%#v", s.pages))
 	note("locales", s.locales != nil, fmt.Sprintf("%#v", s.locales))
@@ -86,6 +79,19 @@ func (s step) String() string {
 		note("batch", true, "[]step{"+strings.Join(edits, ", ")+"}")
 	}
 	return "{" + strings.Join(parts, ", ") + "},"
+}
+
+// String is the fields as a regression test spells them.
+func (f Fields) String() string {
+	var set []string
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		value := "nil"
+		if f[name] != nil {
+			value = fmt.Sprintf("%#v", f[name])
+		}
+		set = append(set, fmt.Sprintf("%q: %s", name, value))
+	}
+	return "Fields{" + strings.Join(set, ", ") + "}"
 }
 
 // GoString is for the log of a failing run.
@@ -239,46 +245,127 @@ func editOf(s *Site, st step) edit {
 	return e
 }
 
-// batch does edits one after the other, and none if one fails.
+// batch does edits one after the other, and none if one fails. Pathnames that
+// name pages are those before the batch, and pathnames clash as they are after
+// it.
 func (w *world) batch(s *Site, st step) (cms.Code, error) {
-	before, code := s.Draft, done
-	var operations []cms.PageOperation
+	b := modelBatch{world: w, site: s, before: s.Draft, pages: s.PageIDs}
+	s.Unchecked = true
 	for _, edit := range st.batch {
-		op := cms.PageOperation{Op: cms.Some(cms.OpDelete)}
-		var failed cms.Code
-		switch edit.op {
-		case "updatePage":
-			e := editOf(s, edit)
-			op = cms.PageOperation{Op: cms.Some(cms.OpUpdate), PageID: cms.Some(e.id), PagePatch: e.fields}
-			if e.asked != "" {
-				op.Locale = cms.Some(e.asked)
+		b.add(edit)
+	}
+	results, err := w.svc.BatchPages(w.ctx(), w.who, service.Given(cms.PageBatch{SiteID: cms.Some(s.ID), Operations: cms.Some(b.operations)}))
+	for i, create := range b.creates {
+		id := cms.NewID()
+		if create != nil && err == nil {
+			id = results[i].Page.ID
+		}
+		if create != nil {
+			create(id)
+		}
+	}
+	s.Unchecked = false
+	if s.clash(s.Draft) {
+		b.failed = append(b.failed, conflict)
+	}
+	for _, code := range []cms.Code{badRequest, notFound, conflict} {
+		if slices.Contains(b.failed, code) && (!s.Deleted || code == notFound) {
+			s.Draft, s.PageIDs = b.before, b.pages
+			return code, err
+		}
+	}
+	return done, err
+}
+
+// modelBatch is a batch, for the service and for the model.
+type modelBatch struct {
+	*world
+	site       *Site
+	before     Version
+	pages      []cms.ID
+	operations []cms.PageOperation
+	creates    []func(cms.ID) // by operation, once it is known which page it made
+	failed     []cms.Code
+}
+
+func (b *modelBatch) do(op cms.PageOperation, code cms.Code) {
+	b.operations, b.creates, b.failed = append(b.operations, op), append(b.creates, nil), append(b.failed, code)
+}
+
+func (b *modelBatch) add(edit step) {
+	s := b.site
+	switch edit.op {
+	case "createPage":
+		b.create(edit)
+	case "updatePage":
+		e := editOf(s, edit)
+		op := cms.PageOperation{Op: cms.Some(cms.OpUpdate), PageID: cms.Some(e.id), PagePatch: e.fields}
+		if e.asked != "" {
+			op.Locale = cms.Some(e.asked)
+		}
+		if edit.path != "" {
+			delete(e.set, "pathname")
+			e.id, op.Current = b.named(edit.path, e.locale), edit.path
+			op.PageID.Set, op.Pathname.Set = false, false
+		}
+		b.do(op, s.UpdatePage(e.id, e.locale, e.name, e.set, b.now()))
+	case "swapPages":
+		ids := []cms.ID{pageAt(s, edit.page), pageAt(s, edit.page+1)}
+		locale := localeAt(s, edit.locale)
+		for i, id := range ids {
+			set := Fields{"pathname": "/a"}
+			if other, ok := b.before[ids[1-i]]; ok {
+				set = Fields{"pathname": other.In(locale)["pathname"]}
 			}
-			failed = s.UpdatePage(e.id, e.locale, e.name, e.set, w.now())
-		case "deletePage":
-			id := pageAt(s, edit.page)
-			op.PageID = cms.Some(id)
-			failed = s.DeletePage(id, w.now())
-		case "delocalizePage":
-			id, locale := localizedAt(s, edit)
-			op.PageID, op.Locale = cms.Some(id), cms.Some(locale.String())
-			failed = s.DelocalizePage(id, locale, w.now())
+			b.do(cms.PageOperation{Op: cms.Some(cms.OpUpdate), PageID: cms.Some(id), Locale: cms.Some(locale.String()), PagePatch: patch(set)},
+				s.UpdatePage(id, locale, "", set, b.now()))
 		}
-		operations = append(operations, op)
-		switch {
-		case failed == conflict && code == done:
-			code = conflict
-		case failed != done && failed != conflict:
-			code = badRequest // the operation names what is not there
+	case "deletePage":
+		id := pageAt(s, edit.page)
+		op := cms.PageOperation{Op: cms.Some(cms.OpDelete), PageID: cms.Some(id)}
+		if edit.path != "" {
+			id, op.Current = b.named(edit.path, s.Default), edit.path
+			op.PageID.Set = false
+		}
+		b.do(op, s.DeletePage(id, b.now()))
+	case "delocalizePage":
+		id, locale := localizedAt(s, edit)
+		b.do(cms.PageOperation{Op: cms.Some(cms.OpDelete), PageID: cms.Some(id), Locale: cms.Some(locale.String())},
+			s.DelocalizePage(id, locale, b.now()))
+	}
+}
+
+// named is the page with a pathname in a locale before the batch, if any.
+func (b *modelBatch) named(pathname string, locale cms.ID) cms.ID {
+	for id, p := range b.before {
+		if !p.Deleted && p.In(locale)["pathname"] == pathname {
+			return id
 		}
 	}
-	if s.Deleted {
-		code = notFound
+	return cms.NoID
+}
+
+func (b *modelBatch) create(edit step) {
+	s, name := b.site, fmt.Sprintf("page %d", b.names)
+	b.names++
+	op := cms.PageOperation{Op: cms.Some(cms.OpCreate), PagePatch: patch(edit.set)}
+	op.Name = cms.Some(name)
+	locale, code := localeAt(s, edit.locale), done
+	if edit.localized != nil {
+		op.Localizations = cms.Some(map[string]cms.PagePatch{locale.String(): patch(edit.localized)})
+		if locale == s.Default {
+			code = badRequest
+		} else if !s.visible(locale) {
+			code = notFound
+		}
 	}
-	if code != done {
-		s.Draft = before
+	b.do(op, code)
+	b.creates[len(b.creates)-1] = func(id cms.ID) {
+		b.failed = append(b.failed, s.CreatePage(id, name, edit.set, b.now()))
+		if edit.localized != nil && code == done {
+			b.failed = append(b.failed, s.UpdatePage(id, locale, "", edit.localized, b.now()))
+		}
 	}
-	_, err := w.svc.BatchPages(w.ctx(), w.who, service.Given(cms.PageBatch{SiteID: cms.Some(s.ID), Operations: cms.Some(operations)}))
-	return code, err
 }
 
 func (w *world) deletePage(s *Site, st step) (cms.Code, error) {

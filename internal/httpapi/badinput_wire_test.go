@@ -115,6 +115,8 @@ var hostileBatches = []hostile{
 		"operations[0].pathname", "operations[1].pageId", "operations[2].title", "operations[3].locale", "operations[4].pathname", "operations[5]"),
 	batch("what is not there and what is taken", `[{"op":"create","pathname":"/about"},{"op":"delete","pageId":"{unknown}"}]`, 404, "operations[0].pathname", "operations[1].pageId"),
 	batch("two faults of one operation", `[{"op":"update","pageId":"{unknown}","locale":"it","title":7}]`, 400, "operations[0].locale", "operations[0].pageId", "operations[0].title"),
+	batch("unknown locale to delete in", `[{"op":"delete","pageId":"{about}","locale":"it"}]`, 404, "operations[0].locale"),
+	batch("two faults of one operation in a locale", `[{"op":"update","pageId":"{about}","locale":"fr","name":"x","pathname":"/../x"}]`, 400, "operations[0].name", "operations[0].pathname"),
 	batch("what a bad operation may make room for", `[{"op":"update","pageId":"{about}","pathname":7},{"op":"create","pathname":"/about"},{"op":"x","pageId":"{cafe}"},{"op":"create","pathname":"/café"}]`, 400,
 		"operations[0].pathname", "operations[2].op"),
 	batch("what a missing page does not make room for", `[{"op":"delete","pageId":"{unknown}"},{"op":"create","pathname":"/about"}]`, 404, "operations[0].pageId", "operations[1].pathname"),

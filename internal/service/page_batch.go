@@ -136,12 +136,12 @@ func (b *pageBatch) operate(i int, op cms.PageOperation) BatchResult {
 	if op.Op.Value == cms.OpCreate {
 		return b.create(i, op)
 	}
-	shown := b.shown
+	shown, known := b.shown, slices.Contains(cms.BatchOps, op.Op.Value)
 	if op.Locale.Set {
 		var err error
 		if shown, err = b.shown.in(b.site, op.Locale.Value); err != nil {
 			b.failed.add(i, "locale", doesNotExist, cms.NotFound(cms.KindLocale))
-			op.Bad = true
+			known, op.Bad = false, true
 		}
 	}
 	id, field := op.PageID.Value, "pageId"
@@ -158,8 +158,11 @@ func (b *pageBatch) operate(i int, op cms.PageOperation) BatchResult {
 		b.failed.add(i, field, doesNotExist, cms.NotFound(cms.KindPage))
 		return BatchResult{}
 	}
-	after, ok := b.apply(i, op, shown, *page)
-	if !ok || op.Bad {
+	after, fits := *page, false
+	if known {
+		after, fits = b.apply(i, op, shown, after)
+	}
+	if !fits || op.Bad {
 		b.undecided[id] = true
 		return BatchResult{}
 	}

@@ -9,8 +9,8 @@ import (
 // ChangeKind says what a publish does to a page in one locale.
 type ChangeKind string
 
-// The kinds, in the order in which they are looked for: the first that applies
-// is told.
+// The kinds, in the order in which they are tried: the first that applies is
+// the kind of the change.
 const (
 	ChangeDeleted      ChangeKind = "deleted"
 	ChangeCreated      ChangeKind = "created"
@@ -35,6 +35,24 @@ type Change struct {
 	PreviousPathname *string
 	Fields           []FieldChange
 	Own              FieldSet // for the plan alone, which changes with an override that equals what it overrides
+	unlisted         []ownership
+}
+
+// ownership is which values a locale has of its own.
+type ownership struct {
+	LocaleID ID
+	Own      FieldSet
+}
+
+// Planned is everything about a change that a plan covers. A null that a locale
+// comes to own, or owns no longer, may change what later publishes do, though
+// no reader sees a difference now: it is not listed as a change, but planned
+// with the last change of its page.
+func (c Change) Planned() []any {
+	if c.unlisted == nil {
+		return []any{c}
+	}
+	return []any{c, c.unlisted}
 }
 
 // FieldChange is a stored value that differs. Nil is null, or no value.
@@ -85,9 +103,12 @@ func (p ChangePlace) Compare(o ChangePlace) int {
 // is a page that is not live. Locales that are hidden have none.
 func Changes(before, after *Page, locales Locales) []Change {
 	var changes []Change
+	var unlisted []ownership
 	note := func(id ID, from, to *Localization) {
 		if c, ok := change(before, after, id, from, to); ok {
 			changes = append(changes, c)
+		} else if from != nil && to != nil && from.Own != to.Own {
+			unlisted = append(unlisted, ownership{id, to.Own})
 		}
 	}
 	note(NoID, defaults(before), defaults(after))
@@ -95,6 +116,9 @@ func Changes(before, after *Page, locales Locales) []Change {
 		if l, ok := locales.ByID(id); ok && l.DeletedAt == nil {
 			note(id, overrides(before, id), overrides(after, id))
 		}
+	}
+	if len(changes) > 0 {
+		changes[len(changes)-1].unlisted = unlisted
 	}
 	return changes
 }
@@ -129,7 +153,7 @@ func overrides(p *Page, localeID ID) *Localization {
 }
 
 func change(before, after *Page, localeID ID, from, to *Localization) (Change, bool) {
-	fields := fieldChanges(from, to)
+	fields := fieldChanges(before, after, localeID, from, to)
 	if was, is := nameOf(before), nameOf(after); localeID == NoID && was != is {
 		fields = append([]FieldChange{{"name", was, is}}, fields...)
 	}
@@ -177,13 +201,16 @@ func changedField(fields []FieldChange, name string) bool {
 }
 
 // fieldChanges are the stored values that differ: those that a locale
-// overrides, or all of the default ones.
-func fieldChanges(from, to *Localization) []FieldChange {
+// overrides, or all of the default ones. Where one side owns a null and the other
+// inherits, they are the values in effect.
+func fieldChanges(before, after *Page, localeID ID, from, to *Localization) []FieldChange {
 	var changes []FieldChange
 	for _, f := range fieldNames {
 		was, is := f.of(from), f.of(to)
-		hadOwn, hasOwn := from != nil && from.Own.Has(f.field), to != nil && to.Own.Has(f.field)
-		if was != is || (hadOwn != hasOwn && from != nil && to != nil) {
+		if was == is && before != nil && after != nil && from.Own.Has(f.field) != to.Own.Has(f.field) {
+			was, is = f.value(before.In(localeID).Values), f.value(after.In(localeID).Values)
+		}
+		if was != is {
 			changes = append(changes, FieldChange{f.name, was, is})
 		}
 	}

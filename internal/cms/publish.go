@@ -2,6 +2,7 @@ package cms
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"time"
 )
@@ -57,10 +58,22 @@ type Publish struct {
 	Plan    *string
 }
 
-// Selection is what of the draft is published. Nil is all.
+// Selection is the part of the draft that is published or discarded. Nil is all.
 type Selection struct {
 	PageIDs []ID
 	Locales []ID // while it is applied, NoID stands for the default locale
+}
+
+// All tells whether everything is selected.
+func (s Selection) All() bool { return s.PageIDs == nil && s.Locales == nil }
+
+// Applied is the selection with NoID in place of the default locale.
+func (s Selection) Applied(defaultLocale ID) Selection {
+	s.Locales = slices.Clone(s.Locales)
+	if i := slices.Index(s.Locales, defaultLocale); i >= 0 {
+		s.Locales[i] = NoID
+	}
+	return s
 }
 
 // Has tells whether a page's values in a locale are selected. NoID is the
@@ -69,10 +82,21 @@ func (s Selection) Has(localeID ID) bool {
 	return s.Locales == nil || slices.Contains(s.Locales, localeID)
 }
 
+// SelectionRequest names pages and locales, by code or id. Omitted or nil is all.
+type SelectionRequest struct {
+	PageIDs Opt[[]ID]
+	Locales Opt[[]string]
+}
+
+// DiscardRequest asks for the draft to go back to what is live.
+type DiscardRequest struct {
+	SelectionRequest
+	Confirm Opt[bool]
+}
+
 // PublishRequest asks for a publish.
 type PublishRequest struct {
-	PageIDs   Opt[[]ID]
-	Locales   Opt[[]string]
+	SelectionRequest
 	Plan      Opt[string]
 	Name      Opt[*string]
 	PublishAt Opt[*time.Time]
@@ -86,8 +110,8 @@ const (
 	MaxPublishLocales = 1000
 )
 
-// Clean normalizes the values and notes what is wrong with them.
-func (r *PublishRequest) Clean(p *Problems, now time.Time) {
+// Clean notes what is wrong with the values.
+func (r *SelectionRequest) Clean(p *Problems) {
 	check(p, "pageIds", r.PageIDs, func(ids []ID) error {
 		if ids != nil && (len(ids) == 0 || len(ids) > MaxPublishPages) {
 			return errors.New("must name 1 to 1,000 pages")
@@ -108,6 +132,11 @@ func (r *PublishRequest) Clean(p *Problems, now time.Time) {
 		}
 		return nil
 	})
+}
+
+// Clean normalizes the values and notes what is wrong with them.
+func (r *PublishRequest) Clean(p *Problems, now time.Time) {
+	r.SelectionRequest.Clean(p)
 	check(p, "name", r.Name, func(s *string) error {
 		if s == nil {
 			return nil
@@ -168,23 +197,57 @@ func (p Page) live() Page {
 	return p
 }
 
-// DiscardPage is the rule of discarding: the draft becomes what is live, but
-// for what is hidden.
-func DiscardPage(draft, live Page, locales Locales) Page {
-	next := live.Clone()
-	next.Version, next.Since = Draft, 0
-	for id, l := range draft.Localizations {
-		if locale, ok := locales.ByID(id); ok && locale.DeletedAt != nil {
-			next.Localizations[id] = l
-		}
+// KeepHidden gives a page that goes live again the values that hidden locales
+// had when it left the live version.
+func (p *Page) KeepHidden(was Page) {
+	maps.Copy(p.Localizations, was.Localizations)
+	p.inherit()
+}
+
+// IsClean tells whether publishing a whole draft would change nothing, not even
+// which values a locale owns.
+func IsClean(draft, live *Page, locales Locales) bool {
+	next := PublishPage(draft, live, Selection{}, locales)
+	if next == nil || live == nil {
+		return next == live
 	}
-	for id := range live.Localizations {
-		locale, ok := locales.ByID(id)
-		if _, own := draft.Localizations[id]; ok && locale.DeletedAt != nil && !own {
-			delete(next.Localizations, id)
+	return next.SameContent(*live)
+}
+
+// DiscardPage is the rule of discarding: the selected values of a draft become
+// what is live. Nil is a page that is not live, and its draft is deleted. What
+// is hidden stays as it was.
+func DiscardPage(draft Page, live *Page, selected Selection, locales Locales, now time.Time) Page {
+	own := selected.Has(NoID)
+	switch {
+	case !own && (live == nil || draft.DeletedAt != nil):
+		return draft // creations and deletions belong to the default locale
+	case live == nil && draft.DeletedAt == nil:
+		draft.DeletedAt, draft.UpdatedAt = &now, now
+		return draft
+	case live == nil:
+		return draft
+	}
+	next := draft.Clone()
+	if own {
+		next.Name, next.Values, next.DeletedAt = live.Name, live.Values, nil
+	}
+	for _, l := range locales {
+		if l.DeletedAt != nil || !selected.Has(l.ID) {
+			continue
+		}
+		delete(next.Localizations, l.ID)
+		if own, ok := live.Localizations[l.ID]; ok {
+			next.Localizations[l.ID] = own
 		}
 	}
 	next.inherit()
+	switch {
+	case next.SameContent(draft) && draft.DeletedAt == nil:
+		return draft
+	case IsClean(&next, live, locales):
+		next.UpdatedAt = live.UpdatedAt
+	}
 	return next
 }
 
@@ -208,7 +271,7 @@ func RestorePage(was, live *Page, locales Locales) *Page {
 	return &next
 }
 
-// GoesDark tells whether a publish takes a page that readers see away.
+// GoesDark tells whether a publish takes a page away from readers.
 func GoesDark(before, after *Page) bool {
 	return before != nil && (after == nil || (before.IsOnline && !after.IsOnline))
 }

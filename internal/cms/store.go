@@ -126,9 +126,9 @@ type Reader interface {
 	// PagesSince are the ids of the pages that any publish after this number
 	// changed.
 	PagesSince(ctx context.Context, siteID ID, seq int64) ([]ID, error)
-	// CountLive is the number of pages that are live, and the number of rows
-	// that they and their localizations take.
-	CountLive(ctx context.Context, siteID ID) (pages, rows int, err error)
+	// CountPages is the number of pages of the draft or live version, and the
+	// number of rows that they and their localizations take.
+	CountPages(ctx context.Context, siteID ID, version Version) (pages, rows int, err error)
 
 	// KeptAnswer finds an answer kept since the given time.
 	KeptAnswer(ctx context.Context, credential ID, key string, since time.Time) (KeptAnswer, error)
@@ -230,6 +230,9 @@ type Tx interface {
 	// MarkPages notes in the draft of pages when they last went live (unless
 	// nil), and whether they may differ from what is live.
 	MarkPages(ctx context.Context, siteID ID, ids []ID, publishedAt *time.Time, dirty bool) error
+	// HiddenLive are those of the pages that last left the live version while
+	// locales were hidden, with the values of those locales alone.
+	HiddenLive(ctx context.Context, siteID ID, ids []ID) (map[ID]Page, error)
 	// PurgeHistory removes for good the publishes of a site before the one of
 	// this number, and what only they show.
 	PurgeHistory(ctx context.Context, siteID ID, seq int64) error

@@ -202,7 +202,7 @@ func TestAnOwnNullIsAChange(t *testing.T) {
 		t.Run("gained", func(t *testing.T) {
 			p := ownNull(t, s)
 			p.publish(t, p.site, `{"locales":["fr"]}`)
-			checkEqual(t, "changes left", []string{`en-US updated /n: title null>null`, `de updated /n: title null>null`}, p.changes(t, p.site))
+			checkEqual(t, "changes left", []string{`en-US updated /n: title "T">null`, `de updated /n: title "T">null`}, p.changes(t, p.site))
 			p.publish(t, p.site, "")
 			checkEqual(t, "live title", nil, title(t, p, "live", "en-US"))
 		})
@@ -211,9 +211,30 @@ func TestAnOwnNullIsAChange(t *testing.T) {
 			p.publish(t, p.site, "")
 			p.must(t, 204, "DELETE", "/v6/pages/"+p.page+"/localizations/en-US", "")
 			checkEqual(t, "draft title", any("T"), title(t, p, "draft", "en-US"))
-			checkEqual(t, "changes", []string{`en-US updated /n: title null>null`}, p.changes(t, p.site))
+			checkEqual(t, "changes", []string{`en-US updated /n: title null>"T"`}, p.changes(t, p.site))
 			p.publish(t, p.site, "")
 			checkEqual(t, "live title", any("T"), title(t, p, "live", "en-US"))
+		})
+		t.Run("gained where it was null", func(t *testing.T) {
+			p := ownNull(t, s)
+			checkEqual(t, "changes", []string{`fr updated /n: title null>"T"`}, p.changes(t, p.site))
+			before := p.plan(t, p.site)
+			p.must(t, 204, "DELETE", "/v6/pages/"+p.page+"/localizations/en-US", "")
+			if before == p.plan(t, p.site) {
+				t.Error("en-US would show T live, and the plan has not changed")
+			}
+		})
+		t.Run("dropped where it is null", func(t *testing.T) {
+			p := ownNull(t, s)
+			p.publish(t, p.site, "")
+			p.edit(t, p.page, `{"title":null}`)
+			p.publish(t, p.site, "")
+			p.must(t, 204, "DELETE", "/v6/pages/"+p.page+"/localizations/en-US", "")
+			checkEqual(t, "changes", []string{}, p.changes(t, p.site))
+			p.edit(t, p.page, `{"title":"U"}`)
+			p.publish(t, p.site, "")
+			checkEqual(t, "live title", any("U"), title(t, p, "live", "en-US"))
+			checkEqual(t, "changes", []string{}, p.changes(t, p.site))
 		})
 		t.Run("in the plan", func(t *testing.T) {
 			p := ownNull(t, s)

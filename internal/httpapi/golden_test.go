@@ -109,6 +109,9 @@ var golden = map[string]func(t *testing.T, e example) reply{
 	"publishSite": func(t *testing.T, e example) reply {
 		return e.call(t, "POST", "/v2/sites/"+e.site+"/publish", `{"name":"Spring campaign","locales":["en-US"],"pageIds":["`+e.page+`"]}`)
 	},
+	"discardSite": func(t *testing.T, e example) reply {
+		return e.call(t, "POST", "/v2/sites/"+e.site+"/discard", `{"pageIds":["`+e.page+`"]}`)
+	},
 	"listPublishes": func(t *testing.T, e example) reply {
 		e.publish(t)
 		e.must(t, 201, "POST", "/v2/sites/"+e.site+"/publish", `{"publishAt":"2100-01-31T13:00:00+01:00"}`)

@@ -308,7 +308,7 @@ func documentedPath(req *http.Request) string {
 			return collection
 		case len(rest) == 1:
 			return collection + "/" + id
-		case len(rest) == 2 && slices.Contains(strings.Fields("restore duplicate rotate-key pages rotate changes publish publishes"), rest[1]):
+		case len(rest) == 2 && slices.Contains(strings.Fields("restore duplicate rotate-key pages rotate changes publish discard publishes"), rest[1]):
 			return collection + "/" + id + "/" + rest[1]
 		}
 	case "/v2/publishes":

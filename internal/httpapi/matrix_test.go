@@ -135,6 +135,7 @@ var matrix = []cellRow{
 
 	{"listChanges", namedSite, "", "", 200, readsPublishes},
 	{"publishSite", namedSite, "", `{"publishAt":"2100-01-01T00:00:00Z"}`, 201, writes},
+	{"discardSite", namedSite, "", "", 200, writes},
 	{"listPublishes", namedSite, "", "", 200, readsPublishes},
 	{"getPublish", scheduledPublish, "", "", 200, readsPublishes},
 	{"cancelPublish", scheduledPublish, "", "", 204, writes},

@@ -40,6 +40,7 @@ var bodyExamples = map[string]schema{
 	"duplicateSite": {"name": "Shop (copy)"},
 	"rotateSiteKey": {"graceSeconds": 3600},
 	"publishSite":   {"name": "Spring campaign"},
+	"discardSite":   {"locales": []string{"pt-BR"}},
 	"createLocale":  {"siteId": idSchema["example"], "locale": "pt-BR"},
 	"updateLocale":  {"pathPrefix": "br"},
 	"createRoute":   {"siteId": idSchema["example"], "pathname": "/checkout"},
@@ -88,8 +89,9 @@ var endpointTexts = map[string]endpointText{
 	"rotateSiteKey": {"Sites", "Replace a site's key", "The old Site key works until the grace ends."},
 	"listSitePages": {"Pages", "List the pages of a site", "The same list as `GET /v6/pages?siteId=`."},
 
-	"listChanges":        {"Publishing", "List changes", "What a publish would do, by page and locale, and `plan`, a hash of the whole list: publish with it to put live exactly what was reviewed."},
+	"listChanges":        {"Publishing", "List changes", "What a publish of everything, of chosen pages or of chosen locales' values would do, by page and locale, with a `summary` and the `plan`, a hash of the whole list: publish with it to put live exactly what was reviewed."},
 	"publishSite":        {"Publishing", "Publish", "Puts the draft live in one step, or chosen pages, or chosen locales' values; with `publishAt`, later. Answers 200 with a null id when there is nothing to publish."},
+	"discardSite":        {"Publishing", "Discard the draft", "Takes the draft, or chosen pages, or chosen locales' values, back to what is live in one step. Pages that were never live are deleted. 409 when a pathname has been taken meanwhile."},
 	"listPublishes":      {"Publishing", "List publishes", "Newest first."},
 	"getPublish":         {"Publishing", "Get a publish", ""},
 	"cancelPublish":      {"Publishing", "Cancel a scheduled publish", "409 for any other."},

@@ -66,17 +66,53 @@ func newChange(c service.ChangeView) Change {
 	return w
 }
 
-// Review is a list of changes and the plan that names all of it.
+// Review is a list of changes with the plan and summary of all of it.
 type Review struct {
 	List[Change]
-	Plan string `json:"plan" doc:"A hash of the whole list."`
+	Plan    string  `json:"plan" doc:"A hash of the whole list."`
+	Summary Summary `json:"summary" doc:"How many changes the whole list has."`
+}
+
+// Summary counts the changes of a list.
+type Summary struct {
+	Total    int                    `json:"total" doc:"All changes." example:"3"`
+	ByKind   map[cms.ChangeKind]int `json:"byKind" doc:"Changes of each kind that occurs."`
+	ByLocale map[string]int         `json:"byLocale" doc:"Changes of each locale that has some, by code."`
+}
+
+// Selected are the fields of a body that select a part of the draft.
+type Selected struct {
+	PageIDs cms.Opt[[]cms.ID] `json:"pageIds" nullable:"true" minItems:"1" maxItems:"1000" doc:"Only these pages; null means all."`
+	Locales cms.Opt[[]string] `json:"locales" minItems:"1" maxItems:"1000" doc:"Only the values of these locales, by code or id: the default locale's are the pages' own values, creations and deletions."`
+}
+
+func (b Selected) domain() cms.SelectionRequest {
+	return cms.SelectionRequest{PageIDs: b.PageIDs, Locales: b.Locales}
+}
+
+// DiscardCreate is the body that discards the draft.
+type DiscardCreate struct {
+	Selected
+	Confirm cms.Opt[bool] `json:"confirm" default:"false" doc:"Confirms that most pages of the draft are deleted."`
+}
+
+func (b DiscardCreate) domain(p *cms.Problems) cms.DiscardRequest {
+	r := cms.DiscardRequest{SelectionRequest: b.Selected.domain(), Confirm: b.Confirm}
+	r.Clean(p)
+	return r
+}
+
+// Discard tells what was discarded.
+type Discard struct {
+	Object    string `json:"object" enum:"discard" doc:"Always discard."`
+	Pages     int    `json:"pages" doc:"How many pages' drafts it changed." example:"3"`
+	Redirects int    `json:"redirects" doc:"How many redirects it changed." example:"0"`
 }
 
 // PublishCreate is the body that publishes.
 type PublishCreate struct {
-	PageIDs   cms.Opt[[]cms.ID]   `json:"pageIds" nullable:"true" minItems:"1" maxItems:"1000" doc:"Only these pages; null means all."`
-	Locales   cms.Opt[[]string]   `json:"locales" minItems:"1" maxItems:"1000" doc:"Only the values of these locales, by code or id: the default locale's are the pages' own values, creations and deletions."`
-	Plan      cms.Opt[string]     `json:"plan" doc:"The plan of the changes that were reviewed: 409 when the draft has moved on since."`
+	Selected
+	Plan      cms.Opt[string]     `json:"plan" doc:"The plan of the changes that were reviewed, of this selection or of everything: 409 when the draft has changed since."`
 	Name      cms.Opt[*string]    `json:"name" minLength:"1" maxLength:"255" doc:"Name of the publish; not blank." example:"Spring campaign"`
 	PublishAt cms.Opt[*time.Time] `json:"publishAt" doc:"When to publish the draft as it is then, in the future; now unless given." example:"2030-01-31T12:00:00.000Z"`
 	Confirm   cms.Opt[bool]       `json:"confirm" default:"false" doc:"Confirms a publish that takes most of the live pages away."`
@@ -84,7 +120,7 @@ type PublishCreate struct {
 
 func (b PublishCreate) domain(p *cms.Problems) cms.PublishRequest {
 	r := cms.PublishRequest{
-		PageIDs: b.PageIDs, Locales: b.Locales, Plan: b.Plan, Name: b.Name, PublishAt: b.PublishAt, Confirm: b.Confirm,
+		SelectionRequest: b.Selected.domain(), Plan: b.Plan, Name: b.Name, PublishAt: b.PublishAt, Confirm: b.Confirm,
 	}
 	r.Clean(p, time.Now())
 	return r
@@ -105,8 +141,17 @@ func (a *API) listChanges(r *request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	review, err := a.svc.Changes(r.Context(), r.who, id, r.query.list)
-	return ok(Review{newList(review.List, newChange), review.Plan}), err
+	review, err := a.svc.Changes(r.Context(), r.who, id, r.query.selection, r.query.list)
+	return ok(Review{newList(review.List, newChange), review.Plan, Summary(review.Summary)}), err
+}
+
+func (a *API) discardSite(r *request) (answer, error) {
+	id, err := r.siteID()
+	if err != nil {
+		return answer{}, err
+	}
+	pages, err := a.svc.Discard(r.Context(), r.who, id, input(r, DiscardCreate.domain))
+	return ok(Discard{"discard", pages, 0}), err
 }
 
 func (a *API) publishSite(r *request) (answer, error) {

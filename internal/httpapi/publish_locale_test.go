@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // versioned is a multilingual site whose draft, live version and past all
@@ -125,6 +126,41 @@ func TestHiddenLocaleIsLeftAlone(t *testing.T) {
 				}
 				p.publish(t, p.site, "")
 				checkEqual(t, "live", any("Gr"), french(t, p, "ref:live"))
+			})
+		}
+	})
+}
+
+// A page that goes live again has what a hidden locale had when the page left,
+// if the locale was hidden by then.
+func TestHiddenLocaleOfAPageThatLeavesAndComesBack(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		for name, c := range map[string]struct {
+			hiddenFirst bool
+			live        string
+			changes     []string
+		}{
+			"hidden before": {true, "Fr", []string{`fr updated /a: title "Fr">"Gr"`}},
+			"hidden after":  {false, "A", []string{`fr updated /a: title null>"Gr"`}},
+		} {
+			t.Run(name, func(t *testing.T) {
+				p := newShop(t, s)
+				p.localize(t, p.page, "fr", `{"title":"Gr"}`)
+				hide := func() { p.must(t, 204, "DELETE", "/v2/locales/fr?siteId="+p.site, "") }
+				if c.hiddenFirst {
+					hide()
+				}
+				p.remove(t, p.page)
+				p.publish(t, p.site, "")
+				if !c.hiddenFirst {
+					time.Sleep(2 * time.Millisecond) // times are in milliseconds
+					hide()
+				}
+				p.must(t, 200, "POST", "/v6/pages/"+p.page+"/restore", "")
+				p.publish(t, p.site, "")
+				p.must(t, 200, "POST", "/v2/locales/fr/restore?siteId="+p.site, "")
+				checkEqual(t, "live", c.live, p.must(t, 200, "GET", "/v6/pages/"+p.page+"?locale=fr&versionRef=ref:live", "").str(t, "title"))
+				checkEqual(t, "changes", c.changes, p.changes(t, p.site))
 			})
 		}
 	})

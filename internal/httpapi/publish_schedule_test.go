@@ -177,6 +177,18 @@ func TestScheduledPublishThatFailsSaysWhy(t *testing.T) {
 	})
 }
 
+func TestScheduledPublishOfASiteThatIsDeleted(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		p := newShop(t, s)
+		p.edit(t, p.page, `{"title":"B"}`)
+		id := p.inAnHour(t, p.site, "")
+		p.must(t, 204, "DELETE", "/v2/sites/"+p.site, "")
+		checkEqual(t, "ran", 1, len(p.runDue(t, 2*time.Hour)))
+		p.must(t, 200, "POST", "/v2/sites/"+p.site+"/restore", "")
+		checkEqual(t, "publish", []any{"failed", "The site was deleted when this publish was due"}, p.publishFields(t, id, "status", "reason"))
+	})
+}
+
 // A locale that a publish names is the same one when its time comes, whatever
 // the default locale has become.
 // Nobody is told that something went live which has been hidden meanwhile.

@@ -14,7 +14,7 @@ func TestPlanGuardsAPublish(t *testing.T) {
 		p.edit(t, p.page, `{"title":"B"}`)
 		reviewed := p.plan(t, p.site)
 		p.edit(t, p.off, `{"title":"Unseen"}`)
-		for _, body := range []string{`{"plan":%q}`, `{"plan":%q,"pageIds":["` + p.page + `"]}`, `{"plan":%q,"locales":["fr"]}`, `{"plan":%q,"publishAt":"2100-01-01T00:00:00Z"}`} {
+		for _, body := range []string{`{"plan":%q}`, `{"plan":%q,"pageIds":["` + p.off + `"]}`, `{"plan":%q,"locales":["fr"]}`, `{"plan":%q,"publishAt":"2100-01-01T00:00:00Z"}`} {
 			p.must(t, 409, "POST", "/v2/sites/"+p.site+"/publish", fmt.Sprintf(body, reviewed))
 		}
 		p.must(t, 409, "POST", "/v2/sites/"+p.site+"/publish", `{"plan":"made up"}`)

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -30,6 +31,7 @@ type query struct {
 	descending     bool
 	includeOffline bool
 	skipValidation bool
+	selection      cms.SelectionRequest
 }
 
 // param is a query parameter: how it is documented, and how it is read. parse
@@ -140,6 +142,20 @@ var (
 		schema: schema{"type": "boolean", "default": false},
 		parse:  func(q *query, v string) string { return parseBool(&q.includeOffline, v) },
 	}
+	paramPageIDs = param{
+		name: "pageIds", doc: "Only these pages, separated by commas; at most 1,000.", schema: schema{"type": "string", "example": "01980a5c-7d3e-7f00-8a3b-000000000001"},
+		parse: func(q *query, v string) string {
+			return parseList(&q.selection.PageIDs, v, cms.MaxPublishPages, mustBeID, cms.ParseID)
+		},
+	}
+	paramLocales = param{
+		name: "locales", doc: "Only the values of these locales, by code or id, separated by commas; at most 1,000.", schema: schema{"type": "string", "example": "fr,de"},
+		parse: func(q *query, v string) string {
+			return parseList(&q.selection.Locales, v, cms.MaxPublishLocales, "must be a locale code or id", func(s string) (string, bool) {
+				return strings.ToLower(s), cms.LocaleRefForm(s)
+			})
+		},
+	}
 	paramSkipValidation = param{
 		name: "skipValidation", doc: "Admits a pathname of another system's form, such as /products/[slug].",
 		schema: schema{"type": "boolean", "default": false},
@@ -153,6 +169,27 @@ func parseIDParam(dst *cms.ID, v, message string) string {
 		return message
 	}
 	*dst = id
+	return ""
+}
+
+// parseList reads items separated by commas, each given once.
+func parseList[T comparable](dst *cms.Opt[[]T], v string, most int, message string, parse func(string) (T, bool)) string {
+	var items []T
+	for text := range strings.SplitSeq(v, ",") {
+		item, ok := parse(text)
+		switch {
+		case text == "":
+			return "must not have empty items"
+		case !ok:
+			return fmt.Sprintf("item %d %s", len(items), message)
+		case slices.Contains(items, item):
+			return fmt.Sprintf("item %d must be given once", len(items))
+		case len(items) == most:
+			return fmt.Sprintf("must have at most %d items", most)
+		}
+		items = append(items, item)
+	}
+	*dst = cms.Some(items)
 	return ""
 }
 

@@ -91,8 +91,9 @@ func (a *API) endpoints() []*endpoint {
 		{post, "/v2/sites/{siteId}/rotate-key", "rotateSiteKey", write, appsOnly, nil, typ[KeyRotate](), 200, typ[Site](), a.rotateSiteKey},
 		{get, "/v2/sites/{siteId}/pages", "listSitePages", read, siteKeyToo, pageList, nil, 200, typ[List[Page]](), a.listSitePages},
 
-		{get, "/v2/sites/{siteId}/changes", "listChanges", read, appsOnly, list, nil, 200, typ[Review](), calmly(a.listChanges)},
+		{get, "/v2/sites/{siteId}/changes", "listChanges", read, appsOnly, append([]param{paramPageIDs, paramLocales}, list...), nil, 200, typ[Review](), calmly(a.listChanges)},
 		{post, "/v2/sites/{siteId}/publish", "publishSite", publish, appsOnly, nil, typ[PublishCreate](), 201, typ[Publish](), calmly(a.publishSite)},
+		{post, "/v2/sites/{siteId}/discard", "discardSite", write, appsOnly, nil, typ[DiscardCreate](), 200, typ[Discard](), calmly(a.discardSite)},
 		{get, "/v2/sites/{siteId}/publishes", "listPublishes", read, appsOnly, list, nil, 200, typ[List[Publish]](), a.listPublishes},
 		{get, "/v2/publishes/{publishId}", "getPublish", read, appsOnly, nil, nil, 200, typ[Publish](), a.getPublish},
 		{del, "/v2/publishes/{publishId}", "cancelPublish", publish, appsOnly, nil, nil, 204, nil, a.cancelPublish},

@@ -41,6 +41,9 @@ func (s *Site) pageChanges(id cms.ID, before, after *Page, locales []*Locale) []
 		}
 		from, to := stored(before, key), stored(after, key)
 		fields := diff(from, to)
+		if before != nil && after != nil {
+			inEffect(fields, before.In(key), after.In(key))
+		}
 		if len(fields) == 0 {
 			continue
 		}
@@ -83,6 +86,26 @@ func diff(from, to Fields) map[string]FieldChange {
 	return fields
 }
 
+// inEffect has a null that only one side owns stand for what readers see: if
+// that is the same on both sides, it is no change.
+func inEffect(fields map[string]FieldChange, was, is Fields) {
+	for name, f := range fields {
+		if null(f.From) != null(f.To) {
+			continue
+		}
+		if delete(fields, name); was[name] != is[name] {
+			fields[name] = FieldChange{was[name], is[name]}
+		}
+	}
+}
+
+func null(v any) any {
+	if v == (absent{}) {
+		return nil
+	}
+	return v
+}
+
 func valueOf(f Fields, name string) any {
 	if v, ok := f[name]; ok {
 		return v
@@ -113,9 +136,29 @@ func (c *Change) describe(was, is Fields) {
 	}
 }
 
-// pending are the changes that publishing everything would make.
-func (s *Site) pending() []Change {
-	return s.changes(s.Live, s.published(Selection{}), s.shown())
+// pending are the changes that publishing a selection would make.
+func (s *Site) pending(sel Selection) []Change {
+	return s.changes(s.Live, s.published(sel), s.shown())
+}
+
+// planned is what a plan covers: the changes, and everything that a locale has
+// of its own on the pages that change.
+func (s *Site) planned(sel Selection) []Change {
+	next, list := s.published(sel), s.pending(sel)
+	changed := map[cms.ID]bool{}
+	for _, c := range list {
+		changed[c.PageID] = true
+	}
+	for _, id := range s.PageIDs {
+		for _, l := range s.shown() {
+			if p := next.at(id); p != nil && changed[id] && l.ID != s.Default {
+				if fields := diff(stored(s.Live.at(id), l.ID), p.Own[l.ID]); len(fields) > 0 {
+					list = append(list, Change{PageID: id, LocaleID: l.ID, Fields: fields})
+				}
+			}
+		}
+	}
+	return list
 }
 
 // dark counts the pages that readers would lose.

@@ -285,9 +285,49 @@ func (w *world) checkByID(s *Site, name string, ref service.VersionRef, l *Local
 // checkChanges compares what a publish would do.
 func (w *world) checkChanges(s *Site) {
 	w.t.Helper()
-	if diff := cmp.Diff(s.told(s.pending()), w.readChanges(s), cmpopts.EquateEmpty()); diff != "" {
-		w.t.Fatalf("the changes are others (-model +service):\n%s", diff)
+	w.checkSelection(s, Selection{})
+	// One selection in turn: a page, a locale, or both.
+	var sel Selection
+	if id := pageAt(s, w.steps/3); w.steps%3 < 2 && s.has(Selection{Pages: []cms.ID{id}}) {
+		sel.Pages = []cms.ID{id}
 	}
+	if w.steps%3 > 0 {
+		sel.Locales = []cms.ID{s.shown()[w.steps/3%len(s.shown())].ID}
+	}
+	w.checkSelection(s, sel)
+}
+
+func (w *world) checkSelection(s *Site, sel Selection) {
+	w.t.Helper()
+	want := s.told(s.pending(sel))
+	if diff := cmp.Diff(want, w.readChanges(s, sel), cmpopts.EquateEmpty()); diff != "" {
+		w.t.Fatalf("the changes of %v are others (-model +service):\n%s", sel, diff)
+	}
+	sum := service.Summary{Total: len(want), ByKind: map[cms.ChangeKind]int{}, ByLocale: map[string]int{}}
+	for _, c := range want {
+		sum.ByKind[c.Kind]++
+		sum.ByLocale[c.Locale]++
+	}
+	review, err := w.svc.Changes(w.ctx(), w.who, s.ID, sel.request(), cms.ListQuery{Limit: 1})
+	w.must(err)
+	if diff := cmp.Diff(sum, review.Summary); diff != "" {
+		w.t.Fatalf("the summary of %v is another (-model +service):\n%s", sel, diff)
+	}
+}
+
+// request is the selection as the service takes it.
+func (s Selection) request() cms.SelectionRequest {
+	var r cms.SelectionRequest
+	if s.Pages != nil {
+		r.PageIDs = cms.Some(s.Pages)
+	}
+	if s.Locales != nil {
+		r.Locales = cms.Some[[]string](nil)
+		for _, id := range s.Locales {
+			r.Locales.Value = append(r.Locales.Value, id.String())
+		}
+	}
+	return r
 }
 
 // toldChange is a change as the interface tells it.
@@ -325,17 +365,10 @@ func (s *Site) told(changes []Change) []toldChange {
 	return list
 }
 
-func null(v any) any {
-	if v == (absent{}) {
-		return nil
-	}
-	return v
-}
-
 // readChanges walks the list in parts of a size that differs from step to step.
-func (w *world) readChanges(s *Site) []toldChange {
+func (w *world) readChanges(s *Site, sel Selection) []toldChange {
 	return w.walk(func(q cms.ListQuery) (cms.List[service.ChangeView], error) {
-		review, err := w.svc.Changes(w.ctx(), w.who, s.ID, q)
+		review, err := w.svc.Changes(w.ctx(), w.who, s.ID, sel.request(), q)
 		return review.List, err
 	})
 }

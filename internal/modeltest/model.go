@@ -184,9 +184,11 @@ type Site struct {
 	PageIDs     []cms.ID // oldest first
 	Draft, Live Version
 	PublishedAt map[cms.ID]time.Time
-	Publishes   []*Publish // oldest first
-	wentLive    []*Publish // in the order in which they did
-	Unchecked   bool       // a batch is under way, after which pathnames are checked
+	Publishes   []*Publish     // oldest first
+	wentLive    []*Publish     // in the order in which they did
+	left        Version        // pages that are not live, as they last were
+	leftAt      map[cms.ID]int // how many publishes had gone live before the one that took them away
+	Unchecked   bool           // a batch is under way, after which pathnames are checked
 }
 
 func (s *Site) locale(id cms.ID) *Locale {
@@ -257,6 +259,12 @@ func (s *Site) publishedPage(id cms.ID, draft, live *Page, sel Selection) *Page 
 		next.Own = map[cms.ID]Fields{}
 		if live != nil {
 			next.Own = live.clone().Own
+		} else {
+			for _, l := range s.Locales {
+				if at, ok := s.leftAt[id]; ok && l.Hidden && l.since <= at {
+					next.setOwn(l.ID, s.left[id].Own[l.ID])
+				}
+			}
 		}
 	}
 	if next == nil || draft == nil {

@@ -27,7 +27,7 @@ var ops = slices.Concat(
 	slices.Repeat([]string{"createPage", "publish", "updatePage", "publish", "updatePage", "updatePage"}, 12),
 	slices.Repeat([]string{"changeDefault", "deleteLocale", "restoreLocale", "batch"}, 8),
 	slices.Repeat([]string{"deletePage", "restorePage", "discardPage", "publishPage", "restorePublish"}, 5),
-	slices.Repeat([]string{"schedule", "wait", "delocalizePage", "restoreSite"}, 3),
+	slices.Repeat([]string{"discardSite", "schedule", "wait", "delocalizePage", "restoreSite"}, 3),
 	slices.Repeat([]string{"createLocale", "createRoute", "updateRoute", "deleteRoute", "review", "cancelPublish"}, 2),
 	[]string{"publishAndUndo", "deleteSite", "duplicateSite", "publishInParts"},
 )
@@ -92,7 +92,7 @@ var drawStep = rapid.Custom(func(t *rapid.T) step {
 		st.publish = evenly(10).Draw(t, "publish")
 	case "wait":
 		st.seconds = evenly(30).Draw(t, "seconds")
-	case "publish", "schedule":
+	case "publish", "schedule", "review", "discardSite":
 		drawPublish(t, &st)
 	}
 	return st
@@ -139,7 +139,7 @@ func drawPublish(t *rapid.T, st *step) {
 		st.locales = rapid.SliceOfN(drawIndex, 1, 2).Draw(t, "locales")
 	}
 	if chance(t, 4, "with a plan") {
-		st.plan = oneOf(freshPlan, savedPlan).Draw(t, "plan")
+		st.plan = oneOf(freshPlan, ownPlan, savedPlan).Draw(t, "plan")
 	}
 	if st.op == "schedule" {
 		st.seconds = 1 + evenly(20).Draw(t, "seconds")

@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -28,7 +29,7 @@ type Guard struct {
 func NewSite(id, localeID cms.ID, code string) *Site {
 	return &Site{
 		ID: id, Locales: []*Locale{{ID: localeID, Code: code}}, Default: localeID,
-		Draft: Version{}, Live: Version{}, PublishedAt: map[cms.ID]time.Time{},
+		Draft: Version{}, Live: Version{}, PublishedAt: map[cms.ID]time.Time{}, left: Version{}, leftAt: map[cms.ID]int{},
 	}
 }
 
@@ -108,22 +109,56 @@ func (s *Site) RestorePage(id cms.ID, now time.Time) cms.Code {
 // DiscardPage takes a page's draft back to what is live, but for what is
 // hidden.
 func (s *Site) DiscardPage(id cms.ID) cms.Code {
-	draft, ok := s.Draft[id]
-	live := s.Live.at(id)
-	switch {
-	case s.Deleted || !ok || (live == nil && draft.Deleted):
+	if s.Deleted || (s.Draft.at(id) == nil && s.Live.at(id) == nil) {
 		return notFound
-	case live == nil:
-		draft.Deleted = true
-		return s.saveDraft(id, draft)
 	}
-	next := live.clone()
-	for _, l := range s.Locales {
-		if l.Hidden {
-			next.setOwn(l.ID, draft.Own[l.ID])
+	return s.Discard(Selection{Pages: []cms.ID{id}}, true, Guard{})
+}
+
+// Discard takes a selection of the draft back to what is live.
+func (s *Site) Discard(sel Selection, confirm bool, guard Guard) cms.Code {
+	if !s.has(sel) {
+		return notFound
+	}
+	next, gone, pages := s.Draft.clone(), 0, 0
+	for id, p := range s.Draft {
+		if !p.Deleted {
+			pages++
+		}
+		after := s.discarded(id, p.clone(), s.Live.at(id), sel)
+		if after.Deleted && !p.Deleted {
+			gone++
+		}
+		next[id] = after
+	}
+	if (!confirm && gone >= guard.Pages && float64(gone) > guard.Share*float64(pages)) || s.clash(next) {
+		return conflict
+	}
+	s.Draft = next
+	return done
+}
+
+func (s *Site) discarded(id cms.ID, p Page, live *Page, sel Selection) Page {
+	own := sel.has(id, s.Default)
+	if live == nil {
+		p.Deleted = p.Deleted || own
+		return p
+	}
+	if own {
+		p.Name, p.Default, p.Deleted = live.Name, maps.Clone(live.Default), false
+	}
+	if p.Deleted {
+		return p
+	}
+	for _, l := range s.shown() {
+		if l.ID != s.Default && sel.has(id, l.ID) {
+			p.setOwn(l.ID, live.Own[l.ID])
 		}
 	}
-	return s.saveDraft(id, next)
+	if next := s.publishedPage(id, &p, live, Selection{}); !p.sameContent(s.Draft[id]) && next.sameContent(*live) {
+		p.UpdatedAt = live.UpdatedAt
+	}
+	return p
 }
 
 // CreateLocale adds a locale.
@@ -179,7 +214,7 @@ func (s *Site) ChangeDefault(newID cms.ID, code string) cms.Code {
 	}
 	i := slices.IndexFunc(s.Locales, func(l *Locale) bool { return l.Code == code && !l.Hidden })
 	chosen := s.Locales[i].ID
-	versions := []Version{s.Draft, s.Live}
+	versions := []Version{s.Draft, s.Live, s.left}
 	for _, p := range s.Publishes {
 		versions = append(versions, p.Live, p.Before)
 	}
@@ -249,5 +284,5 @@ func (s *Site) routeClash() bool {
 	return s.clash(s.Draft) || s.clash(s.Live)
 }
 
-// samePlan tells whether a publish of everything would do the same.
+// samePlan tells whether two publishes would do the same.
 func samePlan(a, b []Change) bool { return reflect.DeepEqual(a, b) }

@@ -19,20 +19,10 @@ type Ask struct {
 // Publish puts a selection of the draft live, or schedules that. A publish of
 // nothing has no id and is not kept.
 func (s *Site) Publish(id cms.ID, ask Ask, guard Guard, now time.Time) cms.Code {
-	if s.Deleted {
+	if !s.has(ask.Select) {
 		return notFound
 	}
-	for _, page := range ask.Select.Pages {
-		if s.Draft.at(page) == nil && s.Live.at(page) == nil {
-			return notFound
-		}
-	}
-	for _, locale := range ask.Select.Locales {
-		if !s.visible(locale) {
-			return notFound
-		}
-	}
-	if s.movedOn(ask.Reviewed) {
+	if s.movedOn(ask.Reviewed, ask.Select) {
 		return conflict
 	}
 	p := &Publish{ID: id, Select: ask.Select, Confirm: ask.Confirm, PublishAt: ask.PublishAt, Reviewed: ask.Reviewed}
@@ -44,10 +34,16 @@ func (s *Site) Publish(id cms.ID, ask Ask, guard Guard, now time.Time) cms.Code 
 	return s.goLive(p, s.published(ask.Select), guard, now)
 }
 
-// movedOn tells whether a publish of everything would do something else than was
-// reviewed.
-func (s *Site) movedOn(reviewed *[]Change) bool {
-	return reviewed != nil && !samePlan(*reviewed, s.pending())
+// has tells whether everything that a selection names is there.
+func (s *Site) has(sel Selection) bool {
+	gone := slices.ContainsFunc(sel.Pages, func(id cms.ID) bool { return s.Draft.at(id) == nil && s.Live.at(id) == nil })
+	return !s.Deleted && !gone && !slices.ContainsFunc(sel.Locales, func(id cms.ID) bool { return !s.visible(id) })
+}
+
+// movedOn tells whether neither a publish of the selection nor one of everything
+// would do what was reviewed.
+func (s *Site) movedOn(reviewed *[]Change, sel Selection) bool {
+	return reviewed != nil && !samePlan(*reviewed, s.planned(sel)) && !samePlan(*reviewed, s.planned(Selection{}))
 }
 
 // goLive makes a version the live one, unless it can't be or is so already.
@@ -77,6 +73,7 @@ func (s *Site) goLive(p *Publish, next Version, guard Guard, now time.Time) cms.
 	for id := range p.Changed {
 		page, stays := next[id]
 		if !stays {
+			s.left[id], s.leftAt[id] = before[id].clone(), len(s.wentLive)
 			delete(s.Live, id)
 			continue
 		}
@@ -143,7 +140,7 @@ func (s *Site) due(now time.Time) []*Publish {
 // run runs a scheduled publish.
 func (s *Site) run(p *Publish, guard Guard, now time.Time) {
 	hidden := slices.ContainsFunc(p.Select.Locales, func(id cms.ID) bool { return !s.visible(id) })
-	if s.Deleted || hidden || s.movedOn(p.Reviewed) || s.goLive(p, s.published(p.Select), guard, now) != done {
+	if s.Deleted || hidden || s.movedOn(p.Reviewed, p.Select) || s.goLive(p, s.published(p.Select), guard, now) != done {
 		p.Status = cms.StatusFailed
 	}
 }

@@ -9,13 +9,38 @@ import (
 )
 
 // review reads the changes and keeps their plan for later.
-func (w *world) review(s *Site, _ step) (cms.Code, error) {
-	review, err := w.svc.Changes(w.ctx(), w.who, s.ID, cms.ListQuery{Limit: cms.MaxLimit})
-	if s.Deleted {
+func (w *world) review(s *Site, st step) (cms.Code, error) {
+	sel := selectionOf(s, st)
+	review, err := w.svc.Changes(w.ctx(), w.who, s.ID, sel.request(), cms.ListQuery{Limit: cms.MaxLimit})
+	if !s.has(sel) {
 		return notFound, err
 	}
-	w.plans[s.ID] = reviewed{review.Plan, s.pending()}
+	w.plans[s.ID] = reviewed{review.Plan, s.planned(sel)}
 	return done, err
+}
+
+func selectionOf(s *Site, st step) Selection {
+	var sel Selection
+	for _, i := range st.pages {
+		sel.Pages = append(sel.Pages, pageAt(s, i))
+	}
+	for _, i := range st.locales {
+		sel.Locales = append(sel.Locales, localeAt(s, i))
+	}
+	return sel
+}
+
+// discardSite discards a selection, which leaves nothing of it to publish.
+func (w *world) discardSite(s *Site, st step) (cms.Code, error) {
+	sel := selectionOf(s, st)
+	_, err := w.svc.Discard(w.ctx(), w.who, s.ID, service.Given(cms.DiscardRequest{SelectionRequest: sel.request(), Confirm: cms.Some(st.confirm)}))
+	code := s.Discard(sel, st.confirm, guard)
+	if code == done && err == nil {
+		if left := s.pending(sel); len(left) > 0 {
+			w.t.Errorf("there are changes of what was discarded: %v", left)
+		}
+	}
+	return code, err
 }
 
 // reviewed is a plan and what the model says that it covers.
@@ -25,25 +50,13 @@ type reviewed struct {
 }
 
 func (w *world) publish(s *Site, st step) (cms.Code, error) {
-	ask := Ask{Confirm: st.confirm}
-	request := cms.PublishRequest{Confirm: cms.Some(st.confirm)}
-	if st.pages != nil {
-		for _, i := range st.pages {
-			ask.Select.Pages = append(ask.Select.Pages, pageAt(s, i))
-		}
-		request.PageIDs = cms.Some(ask.Select.Pages)
-	}
-	if st.locales != nil {
-		var names []string
-		for _, i := range st.locales {
-			id := localeAt(s, i)
-			ask.Select.Locales = append(ask.Select.Locales, id)
-			names = append(names, id.String())
-		}
-		request.Locales = cms.Some(names)
-	}
-	if st.plan == freshPlan {
-		_, _ = w.review(s, st) // what it saw is kept in w.plans
+	ask := Ask{Confirm: st.confirm, Select: selectionOf(s, st)}
+	request := cms.PublishRequest{SelectionRequest: ask.Select.request(), Confirm: cms.Some(st.confirm)}
+	switch st.plan { // what is reviewed is kept in w.plans
+	case freshPlan:
+		_, _ = w.review(s, step{})
+	case ownPlan:
+		_, _ = w.review(s, st)
 	}
 	if saved, ok := w.plans[s.ID]; ok && st.plan != noPlan {
 		request.Plan = cms.Some(saved.plan)
@@ -57,7 +70,7 @@ func (w *world) publish(s *Site, st step) (cms.Code, error) {
 	}
 	p, err := w.svc.Publish(w.ctx(), w.who, s.ID, service.Given(request))
 	code := s.Publish(p.ID, ask, guard, w.now())
-	if code == done && st.op == "publish" && st.pages == nil && st.locales == nil && len(w.readChanges(s)) > 0 {
+	if code == done && st.op == "publish" && st.pages == nil && st.locales == nil && len(w.readChanges(s, Selection{})) > 0 {
 		w.t.Errorf("there are changes right after publishing everything")
 	}
 	return code, err
@@ -128,14 +141,14 @@ func (w *world) publishInParts(s *Site, _ step) (cms.Code, error) {
 			if twin.Draft.at(id) == nil && twin.Live.at(id) == nil {
 				continue
 			}
-			pages = append(pages, cms.PublishRequest{PageIDs: cms.Some([]cms.ID{id})})
+			pages = append(pages, cms.PublishRequest{SelectionRequest: Selection{Pages: []cms.ID{id}}.request()})
 		}
 		return pages
 	})
 	byLocale, localeErr := w.publishCopy(s, func(twin *Site) []cms.PublishRequest {
-		locales = append(locales, cms.PublishRequest{Locales: cms.Some([]string{twin.Default.String()})})
+		locales = append(locales, cms.PublishRequest{SelectionRequest: Selection{Locales: []cms.ID{twin.Default}}.request()})
 		for _, l := range twin.Locales {
-			locales = append(locales, cms.PublishRequest{Locales: cms.Some([]string{l.ID.String()})})
+			locales = append(locales, cms.PublishRequest{SelectionRequest: Selection{Locales: []cms.ID{l.ID}}.request()})
 		}
 		return locales
 	})
@@ -167,7 +180,7 @@ func (w *world) publishCopy(s *Site, parts func(*Site) []cms.PublishRequest) (re
 			clash = err
 		}
 	}
-	if clash == nil && len(w.readChanges(twin)) > 0 {
+	if clash == nil && len(w.readChanges(twin, Selection{})) > 0 {
 		w.t.Errorf("there are changes after publishing everything")
 	}
 	live := unpublished(w.readVersion(twin, service.VersionRef{Version: cms.Live}))

@@ -42,7 +42,8 @@ type plan int
 
 const (
 	noPlan    plan = iota
-	freshPlan      // of the changes as they are
+	freshPlan      // of all changes as they are
+	ownPlan        // of the changes of its selection as they are
 	savedPlan      // of the changes as they were at the last step "review"
 )
 
@@ -68,7 +69,7 @@ func (s step) String() string {
 	note("inherit", s.inherit != nil, fmt.Sprintf("%#v", s.inherit))
 	note("pages", s.pages != nil, fmt.Sprintf("%#v", s.pages))
 	note("locales", s.locales != nil, fmt.Sprintf("%#v", s.locales))
-	note("plan", s.plan != noPlan, []string{"", "freshPlan", "savedPlan"}[s.plan])
+	note("plan", s.plan != noPlan, []string{"", "freshPlan", "ownPlan", "savedPlan"}[s.plan])
 	note("confirm", s.confirm, "true")
 	number("seconds", s.seconds)
 	if s.batch != nil {
@@ -106,6 +107,7 @@ var operations = map[string]func(*world, *Site, step) (cms.Code, error){
 	"restorePage":    (*world).restorePage,
 	"delocalizePage": (*world).delocalizePage,
 	"discardPage":    (*world).discardPage,
+	"discardSite":    (*world).discardSite,
 	"batch":          (*world).batch,
 	"publishPage":    (*world).publishPage,
 	"createLocale":   (*world).createLocale,
@@ -130,7 +132,7 @@ var operations = map[string]func(*world, *Site, step) (cms.Code, error){
 
 // draftOnly are the operations that readers of the live version never notice.
 var draftOnly = []string{
-	"createPage", "updatePage", "deletePage", "restorePage", "delocalizePage", "discardPage", "batch", "review", "schedule", "cancelPublish",
+	"createPage", "updatePage", "deletePage", "restorePage", "delocalizePage", "discardPage", "discardSite", "batch", "review", "schedule", "cancelPublish",
 }
 
 func pick[T any](list []T, i int, none T) T {

@@ -2,7 +2,13 @@ package service
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
 	"slices"
+	"time"
 
 	"galley/internal/cms"
 )
@@ -13,21 +19,39 @@ type ChangeView struct {
 	Locale string // the code
 }
 
-// Review is one page of the list of what a publish would do, and the plan: a
-// name for the whole list.
+// Review is one page of the list of what a publish would do, with the plan and
+// summary of the whole list.
 type Review struct {
 	cms.List[ChangeView]
-	Plan string
+	reviewed
 }
 
-// Changes lists what publishing the whole draft of a site would do.
-func (s *Service) Changes(ctx context.Context, who Caller, siteID cms.ID, q cms.ListQuery) (Review, error) {
+// reviewed is what describes a whole list of changes.
+type reviewed struct {
+	Plan    string // a hash of the list
+	Summary Summary
+	version int64 // of the store before it was read
+	at      time.Time
+}
+
+// Summary counts the changes of a list. Kinds and locales without a change are
+// left out.
+type Summary struct {
+	Total    int
+	ByKind   map[cms.ChangeKind]int
+	ByLocale map[string]int
+}
+
+// Changes lists what publishing the draft of a site, or a selection of it, would
+// do.
+func (s *Service) Changes(ctx context.Context, who Caller, siteID cms.ID, ask cms.SelectionRequest, q cms.ListQuery) (Review, error) {
 	release, err := s.acquireReview(ctx, who.WorkspaceID())
 	if err != nil {
 		return Review{}, err
 	}
 	defer release()
 	var list Review
+	version, at, key := s.changes.version(), s.now(), fmt.Sprint(siteID, ask.PageIDs.Value, ask.Locales.Value)
 	err = s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
 		site, err := who.site(ctx, r, siteID)
 		if err != nil {
@@ -37,21 +61,96 @@ func (s *Service) Changes(ctx context.Context, who Caller, siteID cms.ID, q cms.
 		if err != nil {
 			return err
 		}
+		selected, err := selection(ctx, r, site, locales, ask)
+		if err != nil {
+			return err
+		}
 		place, err := changePlace(ctx, r, site, locales, q.After)
 		if err != nil {
 			return err
 		}
-		var views []ChangeView
-		list.Plan, err = review(ctx, r, site, locales, func(c cms.Change) {
-			if len(views) <= q.Limit && c.Place().Compare(place) > 0 {
-				views = append(views, viewChange(c, site, locales))
-			}
-		})
-		list.List = cms.CutList(views, q.Limit)
+		// What is known of the list is looked up after the view has begun: then
+		// nothing that it shows can be newer.
+		if known, ok := s.knownReviews.GetIfPresent(key); ok && s.isCurrentReview(known, site.ID, at) {
+			list.reviewed = known
+			list.List, err = changesAfter(ctx, r, site, locales, selected, place, q.Limit)
+			return err
+		}
+		list.List, list.reviewed, err = reviewAll(ctx, r, site, locales, selected, place, q.Limit)
+		list.version, list.at = version, at
 		return err
 	})
+	if err == nil {
+		s.knownReviews.Set(key, list.reviewed)
+	}
 	return list, err
 }
+
+// isCurrentReview reports whether the plan and summary of a list still hold, so
+// that a walk through the list computes them once.
+func (s *Service) isCurrentReview(known reviewed, siteID cms.ID, now time.Time) bool {
+	maxAge := s.MaxAge()
+	return s.changes.unchanged(known.version, cms.SubjectsOf(siteID, cms.Draft)...) && (maxAge == 0 || now.Sub(known.at) < maxAge)
+}
+
+// changesAfter lists changes after a place.
+func changesAfter(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Locales, selected cms.Selection, place cms.ChangePlace, limit int) (cms.List[ChangeView], error) {
+	var views []ChangeView
+	err := eachChange(ctx, r, site, locales, selected, dirtyWalk{from: place.PageID, chunk: limit + 1}, func(c cms.Change) bool {
+		if c.Place().Compare(place) > 0 {
+			views = append(views, viewChange(c, site, locales))
+		}
+		return len(views) <= limit
+	})
+	return cms.CutList(views, limit), err
+}
+
+// reviewAll is changesAfter that reads the whole list, for its plan and summary.
+func reviewAll(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Locales, selected cms.Selection, place cms.ChangePlace, limit int) (cms.List[ChangeView], reviewed, error) {
+	var views []ChangeView
+	hash, sum := newPlanHash(), Summary{ByKind: map[cms.ChangeKind]int{}, ByLocale: map[string]int{}}
+	err := eachChange(ctx, r, site, locales, selected, dirtyWalk{}, func(c cms.Change) bool {
+		view := viewChange(c, site, locales)
+		hash.add(c)
+		sum.Total++
+		sum.ByKind[c.Kind]++
+		sum.ByLocale[view.Locale]++
+		if len(views) <= limit && c.Place().Compare(place) > 0 {
+			views = append(views, view)
+		}
+		return true
+	})
+	return cms.CutList(views, limit), reviewed{Plan: hash.plan(), Summary: sum}, err
+}
+
+// eachChange visits what publishing a selection would do, until visit returns
+// false.
+func eachChange(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Locales, selected cms.Selection, walk dirtyWalk, visit func(cms.Change) bool) error {
+	selected = selected.Applied(site.DefaultLocaleID)
+	walk.only = selected.PageIDs
+	return eachDirty(ctx, r, site.ID, walk, func(_ cms.ID, draft, live *cms.Page) bool {
+		for _, c := range cms.Changes(live, cms.PublishPage(draft, live, selected, locales), locales) {
+			if !visit(c) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// planHash makes the plan of a list of changes.
+type planHash struct{ hash.Hash }
+
+func newPlanHash() planHash { return planHash{sha256.New()} }
+
+func (h planHash) add(c cms.Change) {
+	enc := json.NewEncoder(h)
+	for _, part := range c.Planned() {
+		_ = enc.Encode(part) // plain values into a hash: neither fails
+	}
+}
+
+func (h planHash) plan() string { return hex.EncodeToString(h.Sum(nil)) }
 
 func viewChange(c cms.Change, site cms.Site, locales cms.Locales) ChangeView {
 	code := site.DefaultLocale.Code

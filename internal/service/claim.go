@@ -2,8 +2,10 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"galley/internal/cms"
 )
@@ -50,6 +52,38 @@ func moveClaims(ctx context.Context, tx cms.Tx, siteID cms.ID, m claimMove) erro
 		return err
 	}
 	return storeMoves(ctx, tx, siteID, m)
+}
+
+// movePages replaces what pages hold, and names those that would share a
+// pathname with another page or route.
+func movePages(ctx context.Context, tx cms.Tx, siteID cms.ID, changes []cms.PageChange, locales cms.Locales) error {
+	moves := pageMoves(changes, locales)
+	clashes, err := findClashes(ctx, tx, siteID, moves...)
+	if err != nil {
+		return err
+	}
+	if len(clashes) == 0 {
+		return storeMoves(ctx, tx, siteID, moves...)
+	}
+	var names []string
+	for _, c := range clashes {
+		names = append(names, claimName(c.claim), claimName(c.other))
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	version := map[cms.Version]string{cms.Draft: "draft", cms.Live: "live version"}[clashes[0].claim.Version]
+	return cms.Conflict("A pathname would belong to two pages or routes of the " + version + ": " +
+		strings.Join(names[:min(len(names), maxNamed)], ", "))
+}
+
+// maxNamed bounds how many pages a refusal names.
+const maxNamed = 20
+
+func claimName(c cms.Claim) string {
+	if c.ByRoute {
+		return fmt.Sprintf("route %s at %s", c.Owner, c.Pathname)
+	}
+	return fmt.Sprintf("page %s at %s", c.Owner, c.Pathname)
 }
 
 // storeMoves stores moves that do not clash. Everything is released before

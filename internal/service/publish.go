@@ -1,14 +1,11 @@
 package service
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"galley/internal/cms"
@@ -50,44 +47,72 @@ const dirtyChunk = 500
 
 // collect works out what publishing a selection of the draft would put live.
 // Its cost follows the number of pages touched since the last publish.
-func collect(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Locales, selected cms.Selection) (*release, error) {
+func collect(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales, selected cms.Selection) (*release, error) {
 	rel := &release{}
-	selected.Locales = slices.Clone(selected.Locales)
-	for i, id := range selected.Locales {
-		if id == site.DefaultLocaleID {
-			selected.Locales[i] = cms.NoID
-		}
-	}
-	err := eachDirty(ctx, r, site.ID, selected.PageIDs, func(id cms.ID, draft, live *cms.Page) {
+	selected = selected.Applied(site.DefaultLocaleID)
+	err := eachDirty(ctx, tx, site.ID, dirtyWalk{only: selected.PageIDs}, func(id cms.ID, draft, live *cms.Page) bool {
 		next := cms.PublishPage(draft, live, selected, locales)
 		same := draft != nil && next != nil && draft.SameContent(*next)
 		rel.add(cms.PageChange{Before: live, After: next, AsDraft: same}, locales)
-		rest := cms.PublishPage(draft, next, cms.Selection{}, locales)
-		if len(cms.Changes(next, rest, locales)) == 0 {
+		if cms.IsClean(draft, next, locales) {
 			rel.clean = append(rel.clean, id)
 		}
+		return true
 	})
-	return rel, err
+	if err != nil {
+		return nil, err
+	}
+	return rel, rel.keepHidden(ctx, tx, site.ID, locales)
 }
 
-// review goes through what publishing the whole draft would do, and returns the
-// plan: a name for the whole list. What is reviewed is what goes live.
-func review(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Locales, visit func(cms.Change)) (plan string, err error) {
-	h := sha256.New()
-	enc := json.NewEncoder(h)
-	err = eachDirty(ctx, r, site.ID, nil, func(_ cms.ID, draft, live *cms.Page) {
-		for _, c := range cms.Changes(live, cms.PublishPage(draft, live, cms.Selection{}, locales), locales) {
-			_ = enc.Encode(c) // plain values into a hash: neither fails
-			visit(c)
+// keepHidden lets pages that go live again keep what hidden locales had when
+// they left.
+func (rel *release) keepHidden(ctx context.Context, tx cms.Tx, siteID cms.ID, locales cms.Locales) error {
+	if !slices.ContainsFunc(locales, func(l cms.Locale) bool { return l.DeletedAt != nil }) {
+		return nil
+	}
+	var ids []cms.ID
+	for _, page := range rel.pages {
+		if page.Before == nil {
+			ids = append(ids, page.ID())
 		}
-	})
-	return hex.EncodeToString(h.Sum(nil)), err
+	}
+	hidden, err := tx.HiddenLive(ctx, siteID, ids)
+	for i, page := range rel.pages {
+		if was, ok := hidden[page.ID()]; ok {
+			page.After.KeepHidden(was)
+			rel.pages[i].AsDraft = false
+		}
+	}
+	return err
 }
 
-// eachDirty walks the pages that may differ from what is live, in order; only
-// those named, unless ids is nil.
-func eachDirty(ctx context.Context, r cms.Reader, siteID cms.ID, ids []cms.ID, visit func(id cms.ID, draft, live *cms.Page)) error {
-	visitAll := func(ids []cms.ID) error {
+// dirtyWalk is which pages are visited, and from where on.
+type dirtyWalk struct {
+	only  []cms.ID // nil: all
+	from  cms.ID
+	chunk int // pages in a step; 0: dirtyChunk
+}
+
+// eachDirty visits the pages that may differ from what is live, in order, until
+// visit returns false.
+func eachDirty(ctx context.Context, r cms.Reader, siteID cms.ID, walk dirtyWalk, visit func(id cms.ID, draft, live *cms.Page) bool) error {
+	size := cmp.Or(walk.chunk, dirtyChunk)
+	next := func(after cms.ID) ([]cms.ID, error) { return r.DirtyPages(ctx, siteID, after, size) }
+	if walk.only != nil {
+		next = func(after cms.ID) ([]cms.ID, error) {
+			i, found := slices.BinarySearchFunc(walk.only, after, cms.CompareIDs)
+			if found {
+				i++
+			}
+			return walk.only[i:min(i+size, len(walk.only))], nil
+		}
+	}
+	ids, err := next(walk.from)
+	if walk.from != cms.NoID && (walk.only == nil || slices.Contains(walk.only, walk.from)) {
+		ids = append([]cms.ID{walk.from}, ids...)
+	}
+	for err == nil && len(ids) > 0 {
 		drafts, err := r.PagesByID(ctx, siteID, cms.Draft, ids)
 		if err != nil {
 			return err
@@ -97,30 +122,22 @@ func eachDirty(ctx context.Context, r cms.Reader, siteID cms.ID, ids []cms.ID, v
 			return err
 		}
 		for _, id := range ids {
-			visit(id, drafts[id], lives[id])
+			if !visit(id, drafts[id], lives[id]) {
+				return nil
+			}
 		}
-		return nil
-	}
-	if ids != nil {
-		return visitAll(ids)
-	}
-	for after := cms.NoID; ; {
-		chunk, err := r.DirtyPages(ctx, siteID, after, dirtyChunk)
-		if err != nil || len(chunk) == 0 {
+		if ids, err = next(ids[len(ids)-1]); err != nil {
 			return err
 		}
-		if err := visitAll(chunk); err != nil {
-			return err
-		}
-		after = chunk[len(chunk)-1]
 	}
+	return err
 }
 
 // Publish puts the draft live, or a selection of it, or schedules that.
 // Nothing to publish is a publish without an id.
 func (s *Service) Publish(ctx context.Context, who Caller, siteID cms.ID, in Input[cms.PublishRequest]) (cms.Publish, error) {
 	var p cms.Publish
-	err := s.inTx(ctx, func(tx cms.Tx) error {
+	err := s.inSite(ctx, who, cms.KindSite, Ref{ID: siteID}, cms.LockExclusive, func(tx cms.Tx) error {
 		site, err := who.lockSite(ctx, tx, siteID, cms.LockExclusive)
 		if err != nil {
 			return err
@@ -137,58 +154,83 @@ func (s *Service) Publish(ctx context.Context, who Caller, siteID cms.ID, in Inp
 			ID: cms.NewID(), SiteID: site.ID, Name: ask.Name.Value, CreatedAt: s.now(), CreatedBy: who.ID(),
 			Confirm: ask.Confirm.Value, PublishAt: ask.PublishAt.Value,
 		}
-		if p.Select, err = selection(ctx, tx, site, locales, ask); err != nil {
+		if p.Select, err = selection(ctx, tx, site, locales, ask.SelectionRequest); err != nil {
 			return err
 		}
-		if err := lookAround(ctx, tx, p, ask.Plan.Set); err != nil {
-			return err
-		}
+		var plan *string
 		if ask.Plan.Set {
-			if err := checkPlan(ctx, tx, site, locales, ask.Plan.Value); err != nil {
+			plan = &ask.Plan.Value
+		}
+		var rel *release
+		if plan != nil || p.PublishAt == nil {
+			if rel, err = prepare(ctx, tx, site, locales, p.Select, plan); err != nil {
 				return err
 			}
 		}
 		if p.PublishAt != nil {
-			p.Status = cms.StatusScheduled
-			if ask.Plan.Set {
-				p.Plan = &ask.Plan.Value // it has to hold then, too
-			}
+			p.Status, p.Plan = cms.StatusScheduled, plan // the plan has to hold then, too
 			if err := tx.CreatePublish(ctx, p); err != nil {
 				return err
 			}
 			return s.record(ctx, tx, who.actor(), wrotePublish(p, nil, p))
-		}
-		rel, err := collect(ctx, tx, site, locales, p.Select)
-		if err != nil {
-			return err
 		}
 		return s.releaseNew(ctx, tx, who, locales, rel, &p)
 	})
 	return p, err
 }
 
-// lookAround is for publishes of many pages: of a few, it would be a good part
-// of the time. A plan is of all that may differ, whatever is published.
-func lookAround(ctx context.Context, tx cms.Tx, p cms.Publish, planned bool) error {
-	ids := p.Select.PageIDs
-	if ids == nil || planned {
+// prepare works out what a publish would put live, and checks that the plan, if
+// there is one, is still that of its selection or of everything.
+func prepare(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales, selected cms.Selection, plan *string) (*release, error) {
+	if err := lookAround(ctx, tx, site.ID, selected.PageIDs); err != nil {
+		return nil, err
+	}
+	rel, err := collect(ctx, tx, site, locales, selected)
+	if err != nil || plan == nil {
+		return rel, err
+	}
+	own := newPlanHash()
+	for _, c := range rel.changes {
+		own.add(c)
+	}
+	if own.plan() == *plan {
+		return rel, nil
+	}
+	if selected.All() {
+		return nil, errPlan
+	}
+	all := newPlanHash()
+	err = eachChange(ctx, tx, site, locales, cms.Selection{}, dirtyWalk{}, func(c cms.Change) bool {
+		all.add(c)
+		return true
+	})
+	if err == nil && all.plan() != *plan {
+		err = errPlan
+	}
+	return rel, err
+}
+
+// lookAround has the engine update its statistics before many pages change. For
+// a few, that would cost more than it saves.
+func lookAround(ctx context.Context, tx cms.Tx, siteID cms.ID, ids []cms.ID) error {
+	if ids == nil {
 		var err error
-		if ids, err = tx.DirtyPages(ctx, p.SiteID, cms.NoID, manyPages); err != nil {
+		if ids, err = tx.DirtyPages(ctx, siteID, cms.NoID, manyPages); err != nil {
 			return err
 		}
 	}
 	if len(ids) < manyPages {
 		return nil
 	}
-	return tx.LookAround(ctx, p.SiteID)
+	return tx.LookAround(ctx, siteID)
 }
 
 // selection reads which pages and locales a request names.
-func selection(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales, ask cms.PublishRequest) (cms.Selection, error) {
+func selection(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Locales, ask cms.SelectionRequest) (cms.Selection, error) {
 	var selected cms.Selection
 	if ask.PageIDs.Value != nil {
 		selected.PageIDs = cms.SortIDs(ask.PageIDs.Value)
-		drafts, err := tx.PagesByID(ctx, site.ID, cms.Draft, selected.PageIDs)
+		drafts, err := r.PagesByID(ctx, site.ID, cms.Draft, selected.PageIDs)
 		if err != nil {
 			return selected, err
 		}
@@ -201,7 +243,7 @@ func selection(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locale
 				deleted = append(deleted, id)
 			}
 		}
-		lives, err := tx.PagesByID(ctx, site.ID, cms.Live, deleted)
+		lives, err := r.PagesByID(ctx, site.ID, cms.Live, deleted)
 		if err != nil {
 			return selected, err
 		}
@@ -222,14 +264,6 @@ func selection(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locale
 
 var errPlan = cms.Conflict("The draft has changed since the plan was made, review the changes again")
 
-func checkPlan(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales, plan string) error {
-	now, err := review(ctx, tx, site, locales, func(cms.Change) {})
-	if err == nil && now != plan {
-		err = errPlan
-	}
-	return err
-}
-
 // release makes a new live version. save stores the publish, new or changed.
 func (s *Service) release(ctx context.Context, tx cms.Tx, locales cms.Locales, rel *release, p *cms.Publish, save func(context.Context, cms.Publish) error) error {
 	now := s.now()
@@ -238,7 +272,7 @@ func (s *Service) release(ctx context.Context, tx cms.Tx, locales cms.Locales, r
 		p.ID = cms.NoID
 		return tx.MarkPages(ctx, p.SiteID, rel.clean, nil, false)
 	}
-	if err := s.checkGuard(ctx, tx, rel, *p); err != nil {
+	if err := s.checkGuard(ctx, tx, p.SiteID, cms.Live, rel.dark, p.Confirm); err != nil {
 		return err
 	}
 	last, err := tx.LastPublish(ctx, p.SiteID)
@@ -257,7 +291,7 @@ func (s *Service) release(ctx context.Context, tx cms.Tx, locales cms.Locales, r
 	if err := tx.ReplaceLive(ctx, p.SiteID, p.Seq, rel.pages); err != nil {
 		return err
 	}
-	if err := moveLiveClaims(ctx, tx, p.SiteID, rel.pages, locales); err != nil {
+	if err := movePages(ctx, tx, p.SiteID, rel.pages, locales); err != nil {
 		return err
 	}
 	if err := markDrafts(ctx, tx, rel, *p); err != nil {
@@ -266,19 +300,20 @@ func (s *Service) release(ctx context.Context, tx cms.Tx, locales cms.Locales, r
 	return save(ctx, *p)
 }
 
-// checkGuard refuses to take most of a site away by accident.
-func (s *Service) checkGuard(ctx context.Context, tx cms.Tx, rel *release, p cms.Publish) error {
-	if p.Confirm || rel.dark < s.Guard.Pages {
+// checkGuard refuses to take most pages of a version away by accident.
+func (s *Service) checkGuard(ctx context.Context, tx cms.Tx, siteID cms.ID, version cms.Version, gone int, confirm bool) error {
+	if confirm || gone < s.Guard.Pages {
 		return nil
 	}
-	live, _, err := tx.CountLive(ctx, p.SiteID)
-	if err != nil {
+	pages, _, err := tx.CountPages(ctx, siteID, version)
+	if err != nil || float64(gone) <= s.Guard.Share*float64(pages) {
 		return err
 	}
-	if float64(rel.dark) <= s.Guard.Share*float64(live) {
-		return nil
+	what := "take %d of %d live pages offline or away"
+	if version == cms.Draft {
+		what = "delete %d of %d pages of the draft"
 	}
-	return cms.Conflict(fmt.Sprintf("This would take %d of %d live pages offline or away, send confirm: true if that is meant", rel.dark, live))
+	return cms.Conflict(fmt.Sprintf("This would "+what+", send confirm: true if that is meant", gone, pages))
 }
 
 // markDrafts notes in the drafts when their pages went live, and whether they
@@ -313,42 +348,11 @@ func markDrafts(ctx context.Context, tx cms.Tx, rel *release, p cms.Publish) err
 	return nil
 }
 
-// moveLiveClaims replaces what pages hold in the live version, and refuses a
-// version in which a pathname would belong to two.
-func moveLiveClaims(ctx context.Context, tx cms.Tx, siteID cms.ID, pages []cms.PageChange, locales cms.Locales) error {
-	moves := pageMoves(pages, locales)
-	clashes, err := findClashes(ctx, tx, siteID, moves...)
-	if err != nil {
-		return err
-	}
-	if len(clashes) == 0 {
-		return storeMoves(ctx, tx, siteID, moves...)
-	}
-	var names []string
-	for _, c := range clashes {
-		names = append(names, claimName(c.claim), claimName(c.other))
-	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	return cms.Conflict("A pathname would belong to two pages or routes of the live version: " +
-		strings.Join(names[:min(len(names), maxNamed)], ", "))
-}
-
-// maxNamed bounds how many pages a refusal names.
-const maxNamed = 20
-
-func claimName(c cms.Claim) string {
-	if c.ByRoute {
-		return fmt.Sprintf("route %s at %s", c.Owner, c.Pathname)
-	}
-	return fmt.Sprintf("page %s at %s", c.Owner, c.Pathname)
-}
-
 // RestorePublish makes the live version what it was after a publish, as a new
 // publish. The draft is untouched.
 func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID, body Empty) (cms.Publish, error) {
 	var p cms.Publish
-	err := s.inTx(ctx, func(tx cms.Tx) error {
+	err := s.inSite(ctx, who, cms.KindPublish, Ref{ID: id}, cms.LockExclusive, func(tx cms.Tx) error {
 		site, err := who.lockChildSite(ctx, tx, cms.KindPublish, Ref{ID: id}, nil, cms.LockExclusive)
 		if err != nil {
 			return err

@@ -35,11 +35,11 @@ func (s *Service) CancelPublish(ctx context.Context, who Caller, id cms.ID, matc
 	})
 }
 
-// RunDuePublish runs one scheduled publish whose time has come, of another site
-// than these and those of which one is being run here, and tells whether there was
-// one. The lock on it lasts until it is published, so that of any number of nodes
-// one runs it, and another takes it up if that one dies. A publish that can't be,
-// by a clash or its guard, is noted as failed.
+// RunDuePublish runs one scheduled publish whose time has come, and returns it, or
+// nil if there is none. It leaves out the sites given and those of which this node
+// runs one already. The lock on the publish lasts until it is committed, so that
+// one of any number of nodes runs it, and another one does if that node dies. A
+// publish that is refused is marked as failed, with the reason.
 func (s *Service) RunDuePublish(ctx context.Context, notOf ...cms.ID) (*cms.Publish, error) {
 	var due *cms.Publish
 	var site cms.ID
@@ -113,26 +113,18 @@ func (s *Service) runDue(ctx context.Context, tx cms.Tx, p *cms.Publish) error {
 		return err
 	}
 	if site.DeletedAt != nil {
-		return cms.NotFound(cms.KindSite)
+		return cms.Conflict("The site was deleted when this publish was due")
 	}
 	locales, err := tx.Locales(ctx, site.ID)
 	if err != nil {
 		return err
 	}
 	for _, id := range p.Select.Locales {
-		if l, ok := locales.ByID(id); ok && l.DeletedAt != nil { // whoever asked for it would not know
+		if l, ok := locales.ByID(id); ok && l.DeletedAt != nil {
 			return cms.NotFound(cms.KindLocale)
 		}
 	}
-	if err := lookAround(ctx, tx, *p, p.Plan != nil); err != nil {
-		return err
-	}
-	if p.Plan != nil {
-		if err := checkPlan(ctx, tx, site, locales, *p.Plan); err != nil {
-			return err
-		}
-	}
-	rel, err := collect(ctx, tx, site, locales, p.Select)
+	rel, err := prepare(ctx, tx, site, locales, p.Select, p.Plan)
 	if err != nil {
 		return err
 	}
@@ -171,7 +163,7 @@ func (s *Service) failPublish(ctx context.Context, p *cms.Publish, cause error) 
 			return err
 		}
 		if now.Status != cms.StatusScheduled {
-			*p = now // somebody else was quicker
+			*p = now // another node has run or canceled it
 			return nil
 		}
 		site, err := tx.Site(ctx, p.SiteID)

@@ -46,6 +46,8 @@ type Service struct {
 	allReviews *semaphore.Weighted
 	locations  *otter.Cache[cms.ID, location]
 	dueSites   dueSites
+
+	knownReviews *otter.Cache[string, reviewed] // by site and selection
 }
 
 // Depict turns a resource into what the audit trail shows of it, as JSON and
@@ -58,7 +60,8 @@ func New(store Store, clock func() time.Time, depict Depict) *Service {
 	return &Service{
 		store: store, clock: clock, depict: depict, Guard: DefaultGuard, positions: newPositions(),
 		sites: newSemaphores(siteWriters), reviews: newSemaphores(maxReviews - 1), allReviews: semaphore.NewWeighted(maxReviews),
-		locations: otter.Must(&otter.Options[cms.ID, location]{MaximumSize: maxLocations}),
+		locations:    otter.Must(&otter.Options[cms.ID, location]{MaximumSize: maxLocations}),
+		knownReviews: otter.Must(&otter.Options[string, reviewed]{MaximumSize: 100}),
 	}
 }
 

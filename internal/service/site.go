@@ -361,7 +361,7 @@ func (s *Service) DuplicateSite(ctx context.Context, who Caller, id cms.ID, in I
 // firstPublish notes the live version of a copied site, if it has one, as its
 // first publish.
 func firstPublish(ctx context.Context, tx cms.Tx, who Caller, siteID cms.ID, now time.Time) error {
-	_, changes, err := tx.CountLive(ctx, siteID)
+	_, changes, err := tx.CountPages(ctx, siteID, cms.Live)
 	if err != nil || changes == 0 {
 		return err
 	}

@@ -110,6 +110,29 @@ func (q queries) LastLive(ctx context.Context, siteID, id cms.ID) (cms.Page, err
 	return cms.PageFromRows(rows), nil
 }
 
+func (q queries) HiddenLive(ctx context.Context, siteID cms.ID, ids []cms.ID) (map[cms.ID]cms.Page, error) {
+	pages := map[cms.ID]cms.Page{}
+	for chunk := range slices.Chunk(ids, idChunk) {
+		where, args := q.dialect.among("id", anys(chunk))
+		rows, err := all(ctx, q, scanPageRow, `select `+source{table: "page_past"}.columns()+` from page_past
+			where site_id = ? and `+where+` and until = (select max(l.until) from page_past l where l.site_id = page_past.site_id and l.id = page_past.id)
+			and exists (select 1 from locale l join publish p on p.site_id = l.site_id and p.seq = page_past.until and p.seq > 0
+				where l.site_id = page_past.site_id and l.id = page_past.locale_id and l.deleted_at <= p.published_at)`,
+			append([]any{siteID}, args...)...)
+		if err != nil {
+			return nil, err
+		}
+		of := map[cms.ID][]cms.PageRow{}
+		for _, r := range rows {
+			of[r.ID] = append(of[r.ID], r)
+		}
+		for id, rows := range of {
+			pages[id] = cms.PageFromRows(rows)
+		}
+	}
+	return pages, nil
+}
+
 func (q queries) OldHistory(ctx context.Context, before time.Time) (map[cms.ID]int64, error) {
 	type last struct {
 		site cms.ID

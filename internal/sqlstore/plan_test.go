@@ -472,7 +472,8 @@ func usePast(t *testing.T, q queries, site cms.Site, locale cms.Locale, publish 
 		func() error { _, err := q.DirtyPages(ctx, site.ID, cms.NoID, 10); return err },
 		func() error { _, err := q.PagesSince(ctx, site.ID, 80); return err },
 		func() error { _, err := q.PublishedPages(ctx, site.ID, 70, cms.NoID, 10); return err },
-		func() error { _, _, err := q.CountLive(ctx, site.ID); return err },
+		func() error { _, _, err := q.CountPages(ctx, site.ID, cms.Live); return err },
+		func() error { _, err := q.HiddenLive(ctx, site.ID, ids); return err },
 		func() error { _, err := q.LastLive(ctx, site.ID, ids[0]); return err },
 		func() error { _, err := q.Publishes(ctx, site.ID, ids[0], list); return err },
 	} {

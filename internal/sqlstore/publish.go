@@ -150,11 +150,11 @@ func (q queries) PagesSince(ctx context.Context, siteID cms.ID, seq int64) ([]cm
 	return cms.SortIDs(append(live, past...)), err
 }
 
-func (q queries) CountLive(ctx context.Context, siteID cms.ID) (pages, rows int, err error) {
+func (q queries) CountPages(ctx context.Context, siteID cms.ID, version cms.Version) (pages, rows int, err error) {
 	counts, err := one(ctx, q, func(r row) (n [2]int, err error) {
 		return n, r.Scan(&n[0], &n[1])
 	}, `select coalesce(sum(case when locale_id = ? then 1 else 0 end), 0), count(*) from page
-		where site_id = ? and `+is(cms.Live), cms.NoID, siteID)
+		where site_id = ? and `+is(version)+` and deleted_at is null`, cms.NoID, siteID)
 	return counts[0], counts[1], err
 }
 

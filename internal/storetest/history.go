@@ -167,13 +167,25 @@ func historyOfPublishes(t *testing.T, store cms.Store) {
 			same(t, "after the first", ids(got, publishID), publishes[1:])
 		}
 	}
-	pages, rows, err := store.CountLive(t.Context(), h.site.ID)
-	same(t, "CountLive", []any{pages, rows, err}, []any{2, len(h.b3.Rows()) + len(h.c1.Rows()), nil})
+	pages, rows, err := store.CountPages(t.Context(), h.site.ID, cms.Live)
+	same(t, "CountPages", []any{pages, rows, err}, []any{2, len(h.b3.Rows()) + len(h.c1.Rows()), nil})
 	sameList(t, "KnownPages", cms.SortIDs(value(store.KnownPages(t.Context(), h.site.ID, []cms.ID{c, cms.NewID(), a, h.publishes[0].ID, b}))(t)), []cms.ID{a, b, c})
 	sameList(t, "KnownPages of another site", value(store.KnownPages(t.Context(), aSite(t, store).ID, []cms.ID{a, b}))(t), nil)
 	same(t, "LastLive", value(store.LastLive(t.Context(), h.site.ID, a))(t), h.a2)
 	_, err = store.LastLive(t.Context(), h.site.ID, c)
 	wantNotFound(t, "LastLive of one that never went", cms.KindPage, err)
+	for minutes, want := range map[int]map[cms.ID]cms.Page{2: {a: {Localizations: map[cms.ID]cms.Localization{h.french: h.a2.Localizations[h.french]}}}, 4: {}} {
+		write(t, store, func(tx cms.Tx) error {
+			locale, _ := value(tx.Locales(t.Context(), h.site.ID))(t).ByID(h.french)
+			locale.DeletedAt = new(later(minutes))
+			if err := tx.UpdateLocale(t.Context(), locale); err != nil {
+				return err
+			}
+			got, err := tx.HiddenLive(t.Context(), h.site.ID, []cms.ID{a, c, cms.NewID()})
+			same(t, "HiddenLive", got, want)
+			return err
+		})
+	}
 }
 
 func historyRewritten(t *testing.T, store cms.Store) {

@@ -250,7 +250,7 @@ func TestMetrics(t *testing.T) {
 				"go_goroutines ", "process_resident_memory_bytes ",
 			}
 			for _, pool := range test.pools {
-				want = append(want, `go_sql_open_connections{db_name="`+pool+`"}`)
+				want = append(want, `galley_store_connections_open{pool="`+pool+`"}`)
 			}
 			metrics := server.must(t, 200, key, "GET", "/metrics", "").body
 			for _, line := range want {

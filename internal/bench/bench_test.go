@@ -15,11 +15,14 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"galley/internal/cms"
 	"galley/internal/httpapi"
 	"galley/internal/pgtest"
 	"galley/internal/ratelimit"
@@ -36,6 +39,7 @@ const (
 
 // fixture is a service with sites full of pages.
 type fixture struct {
+	svc     *service.Service
 	handler http.Handler
 	key     string
 	sites   []string
@@ -74,7 +78,7 @@ func newFixture(b *testing.B, store *sqlstore.Store, err error) *fixture {
 	if err != nil {
 		b.Fatal(err)
 	}
-	f := &fixture{key: string(first.Key)}
+	f := &fixture{svc: svc, key: string(first.Key)}
 	f.handler = httpapi.New(httpapi.Options{
 		Service: svc, Log: slog.New(slog.NewJSONHandler(io.Discard, nil)), Registry: prometheus.NewRegistry(),
 		Limits: httpapi.Limits{
@@ -168,6 +172,8 @@ func parallel(b *testing.B, do func()) {
 	b.ReportAllocs()
 	b.SetParallelism(8)
 	b.ResetTimer()
+	start := cpu(b)
+	defer func() { b.ReportMetric(float64((cpu(b)-start).Microseconds())/float64(b.N), "cpu-us/op") }()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			do()
@@ -216,6 +222,46 @@ func BenchmarkList20(b *testing.B) {
 			})
 		}
 	})
+}
+
+// BenchmarkListService lists 20 pages from the store through the service, after a
+// random page, without a cache or an encoder.
+func BenchmarkListService(b *testing.B) {
+	ctx := context.Background()
+	onBothEngines(b, func(b *testing.B, f *fixture) {
+		who, err := f.svc.Authenticate(ctx, f.key)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, locale := range []string{"", "fr"} {
+			for _, sort := range []cms.PageSort{cms.SortPath, cms.SortTitle, cms.SortUpdatedAt} {
+				b.Run(fmt.Sprintf("%v-%s", sort, locale), func(b *testing.B) {
+					b.ReportAllocs()
+					start := cpu(b)
+					for b.Loop() {
+						p := f.page()
+						ask := service.ReadPages{Locale: locale, After: cms.ID(uuid.MustParse(p.ID)), Query: cms.PageQuery{
+							SiteID: cms.ID(uuid.MustParse(p.SiteID)), Sort: sort, Limit: 20,
+						}}
+						if _, err := f.svc.Pages(ctx, who, ask); err != nil {
+							b.Fatal(err)
+						}
+					}
+					b.ReportMetric(float64((cpu(b)-start).Microseconds())/float64(b.N), "cpu-us/op")
+				})
+			}
+		}
+	})
+}
+
+// cpu is the processor time that this process has used.
+func cpu(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 func BenchmarkCreate(b *testing.B) {

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"galley/internal/service"
 	"galley/internal/sqlstore"
@@ -29,7 +28,7 @@ func (c *serveCommand) useReplica(svc *service.Service, store *sqlstore.Store, r
 	if err != nil {
 		return nil, fmt.Errorf("--replica-url: %w", err)
 	}
-	registry.MustRegister(collectors.NewDBStatsCollector(replica.Pool(), "replica"))
+	observePool(registry, "replica", replica.PoolStats)
 	svc.Replica = service.NewReplica(replica, replicaEvents(registry, log))
 	return replica.Close, nil
 }

@@ -83,8 +83,8 @@ func (c *serveCommand) Run(t *terminal) (err error) {
 		return err
 	}
 	opened.add(store.Close)
-	for name, pool := range store.Pools() {
-		registry.MustRegister(collectors.NewDBStatsCollector(pool, name))
+	for name, stats := range store.Pools() {
+		observePool(registry, name, stats)
 	}
 	svc := service.New(store, now, httpapi.Depict)
 	svc.Guard = service.Guard{Share: c.GuardShare, Pages: c.GuardPages}
@@ -409,6 +409,23 @@ func publishDue(svc *service.Service, registry *prometheus.Registry, log *slog.L
 			}
 		}
 	}
+}
+
+// observePool adds the metrics of a pool of connections.
+func observePool(registry *prometheus.Registry, name string, stats func() sqlstore.PoolStats) {
+	labels := prometheus.Labels{"pool": name}
+	gauge := func(metric, help string, value func(sqlstore.PoolStats) int64) {
+		registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: metric, Help: help, ConstLabels: labels},
+			func() float64 { return float64(value(stats())) }))
+	}
+	gauge("galley_store_connections_max", "Connections that a pool may have.", func(s sqlstore.PoolStats) int64 { return s.Max })
+	gauge("galley_store_connections_open", "Connections that a pool has.", func(s sqlstore.PoolStats) int64 { return s.Open })
+	gauge("galley_store_connections_in_use", "Connections in use.", func(s sqlstore.PoolStats) int64 { return s.InUse })
+	registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "galley_store_connection_waits_total", Help: "Times that a connection had to be waited for.", ConstLabels: labels,
+	}, func() float64 { return float64(stats().Waits) }), prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "galley_store_connection_wait_seconds_total", Help: "Time spent waiting for connections.", ConstLabels: labels,
+	}, func() float64 { return stats().Waited.Seconds() }))
 }
 
 func observeStore(registry *prometheus.Registry) sqlstore.Observe {

@@ -2,7 +2,7 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
+	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
@@ -16,7 +16,8 @@ import (
 // dialect holds every difference between the engines. Nothing outside the
 // dialects asks which engine it is.
 type dialect struct {
-	near  bool // statements go to no other process: many small ones are no dearer than one
+	name  string
+	local bool // statements go to no other process: many small ones cost no more than one
 	goose goose.Dialect
 	words map[string]string // of the schema's templates
 
@@ -39,7 +40,16 @@ type dialect struct {
 	// them, so that no more of each is read than the whole needs.
 	merge   func(selects []string, order string) string
 	tryLock string // a query that takes a lock by name, or answers false
-	view    *sql.TxOptions
+
+	// Queries for the names of the tables, of the indexes that can be used, and of
+	// the indexes that are no table's key with the statements that make them.
+	tables, indexes, definitions string
+	// fill are statements to run before a store is filled, and filled is one to run
+	// afterwards.
+	fill   []string
+	filled func(tables []string) string
+	// examine returns findings about what only this engine has.
+	examine func(ctx context.Context, q queries, schema *schema, deep bool) []Finding
 
 	// beforeMigration begins each migration's script.
 	beforeMigration string
@@ -57,10 +67,28 @@ const (
 	failOther       failure = iota
 	failUnique              // a unique key is taken
 	failRetry               // run the transaction again
-	failLocked              // the same, and another one has what was to be locked
 	failUnavailable         // the engine is out of reach, or out of space
 	failBusy                // another program has the database to itself
 )
+
+// fail turns a driver's error into one that the caller of the store knows.
+func (d *dialect) fail(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return cms.Unavailable(fmt.Errorf("%w: %w", ctx.Err(), err))
+	}
+	switch d.classify(err) {
+	case failUnique:
+		return cms.Conflict("A resource with these values already exists")
+	case failRetry:
+		return &retryError{err}
+	case failUnavailable, failBusy:
+		return cms.Unavailable(err)
+	}
+	return fmt.Errorf("store: %w", err)
+}
 
 // rebind turns the ? of a statement into the engine's placeholders. No
 // statement has a ? in a literal.

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"reflect"
@@ -114,7 +115,7 @@ func createWorkspace(t *testing.T, s *Store) error {
 func setOnWriter(t *testing.T, s *Store, pragma string) {
 	t.Helper()
 	err := s.InTx(t.Context(), func(tx cms.Tx) error {
-		_, err := tx.(queries).conn.ExecContext(t.Context(), pragma)
+		_, err := tx.(queries).conn.exec(t.Context(), true, pragma, nil)
 		return err
 	})
 	if err != nil {
@@ -150,13 +151,11 @@ func TestSQLiteThatCanNotWrite(t *testing.T) {
 
 func TestSQLiteLockedByAnother(t *testing.T) {
 	s := sqliteForTest(t)
-	other := openSQLiteFile(placeForTest(t, fileOf(t, s)), "immediate")
+	setOnWriter(t, s, "pragma busy_timeout = 50")
+	other := sql.OpenDB(sqliteConnector(placeForTest(t, fileOf(t, s)), "immediate"))
 	defer func() { _ = other.Close() }()
 	tx, err := other.BeginTx(t.Context(), nil)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.write.ExecContext(t.Context(), "pragma busy_timeout = 50"); err != nil {
 		t.Fatal(err)
 	}
 	if err := createWorkspace(t, s); cms.CodeOf(err) != cms.CodeUnavailable {
@@ -174,7 +173,7 @@ func fileOf(t *testing.T, s *Store) string {
 	t.Helper()
 	var seq int
 	var name, file string
-	if err := s.write.QueryRowContext(t.Context(), "pragma database_list").Scan(&seq, &name, &file); err != nil {
+	if err := s.db.QueryRowContext(t.Context(), "pragma database_list").Scan(&seq, &name, &file); err != nil {
 		t.Fatal(err)
 	}
 	return file
@@ -242,7 +241,7 @@ func TestPostgresConnectionThatIsCut(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if _, err := s.read.ExecContext(t.Context(), fmt.Sprintf("select pg_terminate_backend(%d, 60000)", pid)); err != nil {
+		if _, err := s.db.ExecContext(t.Context(), fmt.Sprintf("select pg_terminate_backend(%d, 60000)", pid)); err != nil {
 			return err
 		}
 		_, err = tx.Workspaces(t.Context())
@@ -293,7 +292,7 @@ func TestPostgresComparesTextByCodePoint(t *testing.T) {
 
 func TestErrorsOfOtherKinds(t *testing.T) {
 	for name, s := range map[string]*Store{"SQLite": sqliteForTest(t), "PostgreSQL": postgresForTest(t)} {
-		_, err := s.read.ExecContext(t.Context(), "select nothing from nowhere")
+		_, err := s.db.ExecContext(t.Context(), "select nothing from nowhere")
 		if err == nil || s.dialect.classify(err) != failOther || s.dialect.classify(errors.New("other")) != failOther {
 			t.Errorf("%s: a faulty statement counts as %d (%v)", name, s.dialect.classify(err), err)
 		}

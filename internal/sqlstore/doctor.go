@@ -71,7 +71,7 @@ func (s *Store) Examine(ctx context.Context, deep bool) []Finding {
 		}
 		found = append(found, s.queries.examineTables(ctx, schema), s.queries.examineIndexes(ctx, schema))
 	}
-	return append(found, engines[s.dialect.goose].examine(ctx, queries{conn: s.write, dialect: s.dialect}, schema, deep)...)
+	return append(found, s.dialect.examine(ctx, s.queries, schema, deep)...)
 }
 
 func judgeSchema(version, latest int64) Finding {
@@ -100,7 +100,7 @@ func (q queries) examineTables(ctx context.Context, schema *schema) Finding {
 
 func (q queries) examineIndexes(ctx context.Context, schema *schema) Finding {
 	const check = "indexes"
-	names, err := q.names(ctx, engines[q.dialect.goose].indexes)
+	names, err := q.names(ctx, q.dialect.indexes)
 	if err != nil {
 		return broken(check, err)
 	}

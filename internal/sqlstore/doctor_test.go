@@ -60,7 +60,7 @@ func TestExamine(t *testing.T) {
 		for engine := range strings.FieldsSeq(c.engines) {
 			t.Run(name+"/"+engine, func(t *testing.T) {
 				s := readyForTest(t, dumpEngines[engine](t), nil)
-				if _, err := s.write.ExecContext(t.Context(), c.do); err != nil {
+				if _, err := s.db.ExecContext(t.Context(), c.do); err != nil {
 					t.Fatal(err)
 				}
 				found, want := findings(t, s, true), slices.Clone(usual[engine])
@@ -116,7 +116,7 @@ func TestExamineSeesAnOlderSchema(t *testing.T) {
 // Only a deep look sees rows that refer to nothing.
 func TestDeepLookAtSQLite(t *testing.T) {
 	s := sqliteForTest(t)
-	conn, err := s.write.Conn(t.Context())
+	conn, err := s.db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,10 +141,11 @@ func TestDeepLookAtSQLite(t *testing.T) {
 
 func TestJournalThatIsNotAsItShouldBe(t *testing.T) {
 	for _, pragma := range []string{`pragma journal_mode = delete`, `pragma synchronous = normal`} {
-		db := openSQLiteFile(placeForTest(t, t.TempDir()+"/db"), "immediate", "synchronous(full)")
-		db.SetMaxOpenConns(1)
-		t.Cleanup(func() { _ = db.Close() })
-		q := queries{conn: db, dialect: sqliteDialect}
+		pool := writingSessions(t, t.TempDir()+"/db")
+		s, err := pool.take(t.Context())
+		do(t, err)
+		defer pool.give(s)
+		q := queries{conn: s, dialect: sqliteDialect}
 		if f := q.examineJournal(t.Context()); f.Level != LevelOK {
 			t.Errorf("at first: %v", f)
 		}

@@ -30,31 +30,28 @@ var ErrNoSchema = errors.New("there is nothing in the store: no galley has used 
 // Snapshot lets a callback read everything as it stands at one moment, while
 // others go on writing. It changes nothing, whatever the schema's version.
 func (s *Store) Snapshot(ctx context.Context, use func(*Snapshot) error) error {
-	tx, err := s.beginView(ctx)
-	if err != nil {
-		return s.queries.fail(ctx, err)
-	}
-	defer func() { _ = tx.Rollback() }() // nothing to keep
-	q := queries{conn: tx, dialect: s.dialect}
-	version, err := q.schemaVersion(ctx)
-	if err != nil {
-		return err
-	}
-	latest, err := LatestSchema()
-	if err != nil {
-		return err
-	}
-	switch {
-	case version == 0:
-		return ErrNoSchema
-	case version > latest:
-		return &NewerStoreError{version, latest}
-	}
-	schema, err := schemaAt(ctx, version)
-	if err != nil {
-		return err
-	}
-	return use(&Snapshot{version, engines[s.dialect.goose].name, q, schema})
+	return s.engine.view(ctx, func(c conn) error {
+		q := queries{conn: c, dialect: s.dialect}
+		version, err := q.schemaVersion(ctx)
+		if err != nil {
+			return err
+		}
+		latest, err := LatestSchema()
+		if err != nil {
+			return err
+		}
+		switch {
+		case version == 0:
+			return ErrNoSchema
+		case version > latest:
+			return &NewerStoreError{version, latest}
+		}
+		schema, err := schemaAt(ctx, version)
+		if err != nil {
+			return err
+		}
+		return use(&Snapshot{version, s.dialect.name, q, schema})
+	})
 }
 
 // Count is the number of all rows.
@@ -85,26 +82,24 @@ func (s *Snapshot) dumpTable(ctx context.Context, t table, to Sink) error {
 	if err := to.Table(t.name, names); err != nil {
 		return err
 	}
-	rows, err := s.queries.conn.QueryContext(ctx, `select `+strings.Join(names, ", ")+` from `+t.name)
-	if err != nil {
-		return s.queries.fail(ctx, err)
-	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what matters
 	values, cells := make([]any, len(t.columns)), make([]any, len(t.columns))
 	for i, c := range t.columns {
 		cells[i] = cell{c, &values[i]}
 	}
-	for rows.Next() {
-		err := rows.Scan(cells...)
+	var refused error // by the sink: no error of the engine
+	err := s.queries.conn.query(ctx, `select `+strings.Join(names, ", ")+` from `+t.name, nil, func(r row) error {
+		err := r.Scan(cells...)
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
-			return s.queries.fail(ctx, err)
-		}
-		if err := to.Row(values); err != nil {
 			return err
 		}
+		refused = to.Row(values)
+		return refused
+	})
+	if refused != nil {
+		return refused
 	}
-	return s.queries.fail(ctx, rows.Err())
+	return s.queries.fail(ctx, err)
 }

@@ -23,7 +23,7 @@ func (s *Store) Load(ctx context.Context, version int64, send func(Sink) error) 
 	if err != nil {
 		return err
 	}
-	err = s.runTx(ctx, func(c conn) error {
+	err = s.engine.tx(ctx, func(c conn) error {
 		q := queries{conn: c, dialect: s.dialect}
 		if err := q.checkEmpty(ctx, schema); err != nil {
 			return err
@@ -59,21 +59,20 @@ func (s *Store) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.write.ExecContext(ctx, engines[s.dialect.goose].settle(schema.tableNames()))
-	return s.queries.fail(ctx, err)
+	_, err = s.db.ExecContext(ctx, s.dialect.filled(schema.tableNames()))
+	return s.fail(ctx, err)
 }
 
 // withoutIndexes makes the schema's indexes anew after a callback has filled the
 // tables: to sort once costs less than to keep every row in its place.
 func (q queries) withoutIndexes(ctx context.Context, schema *schema, fill func() error) error {
-	e := engines[q.dialect.goose]
-	for _, statement := range e.prepare {
+	for _, statement := range q.dialect.fill {
 		if err := q.run(ctx, statement); err != nil {
 			return err
 		}
 	}
 	type index struct{ name, definition string }
-	indexes, err := all(ctx, q, func(r row) (i index, err error) { return i, r.Scan(&i.name, &i.definition) }, e.definitions)
+	indexes, err := all(ctx, q, func(r row) (i index, err error) { return i, r.Scan(&i.name, &i.definition) }, q.dialect.definitions)
 	if err != nil {
 		return err
 	}

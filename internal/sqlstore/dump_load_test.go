@@ -254,7 +254,7 @@ func TestLoadRefusesBeforeItMigrates(t *testing.T) {
 // fill puts rows into a store without migrating it.
 func fill(t *testing.T, s *Store, made *madeUp) {
 	t.Helper()
-	err := s.runTx(t.Context(), func(c conn) error {
+	err := s.engine.tx(t.Context(), func(c conn) error {
 		l := &loader{ctx: t.Context(), queries: queries{conn: c, dialect: s.dialect}, schema: made.schema}
 		if err := made.send(l); err != nil {
 			return err
@@ -295,7 +295,7 @@ func TestLoadBringsEveryIndexBack(t *testing.T) {
 					var name string
 					err = r.Scan(&name, &text)
 					return name + ": " + text, err
-				}, engines[s.dialect.goose].definitions)
+				}, s.dialect.definitions)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -55,7 +55,7 @@ func (s *schema) table(name string) (table, bool) {
 // schemaAt works out the schema of a version. It runs the migrations on an
 // empty database in memory, so that what they add is never forgotten here; the
 // types there have the names that the migrations give them.
-func schemaAt(ctx context.Context, version int64) (_ *schema, err error) {
+func schemaAt(ctx context.Context, version int64) (found *schema, err error) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		return nil, err
@@ -66,15 +66,28 @@ func schemaAt(ctx context.Context, version int64) (_ *schema, err error) {
 	neutral := *sqliteDialect
 	neutral.words = maps.Clone(sqliteDialect.words)
 	neutral.words["UUID"], neutral.words["Bytes"] = "uuid", "bytes"
-	s := newStore(&neutral, db, db, nil)
-	provider, err := s.provider()
+	provider, err := newProvider(&neutral, db)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := provider.UpTo(ctx, version); err != nil {
 		return nil, err
 	}
-	return s.queries.readSchema(ctx)
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	err = c.Raw(func(driverConn any) (err error) {
+		on, err := newSession(driverConn)
+		if err != nil {
+			return err
+		}
+		defer on.closeStatements()
+		found, err = queries{conn: on, dialect: &neutral}.readSchema(ctx)
+		return err
+	})
+	return found, err
 }
 
 func (q queries) readSchema(ctx context.Context) (*schema, error) {
@@ -119,7 +132,7 @@ const versionTable = "goose_db_version"
 
 // LatestSchema is the version of the schema that this program makes.
 func LatestSchema() (int64, error) {
-	migrations, err := (&Store{dialect: sqliteDialect}).migrations()
+	migrations, err := sqliteDialect.migrations()
 	if err != nil {
 		return 0, err
 	}
@@ -139,7 +152,7 @@ func (q queries) schemaVersion(ctx context.Context) (int64, error) {
 }
 
 func (q queries) tablesThere(ctx context.Context) (map[string]bool, error) {
-	names, err := q.names(ctx, engines[q.dialect.goose].tables)
+	names, err := q.names(ctx, q.dialect.tables)
 	there := map[string]bool{}
 	for _, name := range names {
 		there[name] = true

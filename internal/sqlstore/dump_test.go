@@ -138,7 +138,7 @@ func newMadeUp(t *testing.T, version int64) *madeUp {
 		t.Fatal(err)
 	}
 	for _, table := range m.schema.tables {
-		rows, err := s.read.QueryContext(t.Context(), `select name from pragma_table_info(?) where "notnull" = 0 and pk = 0`, table.name)
+		rows, err := s.db.QueryContext(t.Context(), `select name from pragma_table_info(?) where "notnull" = 0 and pk = 0`, table.name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -424,7 +424,7 @@ func TestSnapshotOfAStoreThatIsNotOurs(t *testing.T) {
 			if _, err := s.Migrate(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.write.ExecContext(t.Context(), `insert into goose_db_version (version_id, is_applied) values (999, true)`); err != nil {
+			if _, err := s.db.ExecContext(t.Context(), `insert into goose_db_version (version_id, is_applied) values (999, true)`); err != nil {
 				t.Fatal(err)
 			}
 			if _, ok := errors.AsType[*NewerStoreError](s.Snapshot(t.Context(), use)); !ok {

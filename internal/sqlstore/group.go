@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"runtime"
 	"sync/atomic"
@@ -25,7 +24,7 @@ const (
 
 // writer is the one connection that writes.
 type writer struct {
-	begin   func(context.Context) (transaction, error)
+	begin   func(context.Context) (*sessionTx, error)
 	fail    func(context.Context, error) error // turns a driver's error into ours
 	turn    chan struct{}                      // held by the one whose turn it is
 	waiting atomic.Int32                       // how many wait for their turn
@@ -34,7 +33,7 @@ type writer struct {
 
 // group is a transaction with several members.
 type group struct {
-	tx      transaction
+	tx      *sessionTx
 	members int
 	since   time.Time
 	done    chan struct{}
@@ -42,7 +41,7 @@ type group struct {
 	undone  bool  // it was rolled back, so every member runs again
 }
 
-func newWriter(begin func(context.Context) (transaction, error), fail func(context.Context, error) error) *writer {
+func newWriter(begin func(context.Context) (*sessionTx, error), fail func(context.Context, error) error) *writer {
 	return &writer{begin: begin, fail: fail, turn: make(chan struct{}, 1)}
 }
 
@@ -156,13 +155,13 @@ func (w *writer) commit() {
 	if w.open == nil {
 		return
 	}
-	w.open.err = w.open.tx.Commit()
+	w.open.err = w.open.tx.commit()
 	close(w.open.done)
 	w.open = nil
 }
 
 func (w *writer) undo() {
-	_ = w.open.tx.Rollback() // a connection that can't is given up
+	w.open.tx.rollback()
 	w.open.undone = true
 	close(w.open.done)
 	w.open = nil
@@ -174,16 +173,10 @@ type noticing struct {
 	wrote bool
 }
 
-// ExecContext notices a statement that changed something, or that failed: then
-// nobody knows. A pathname that is taken is found by one that changes nothing.
-func (n *noticing) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	result, err := n.conn.ExecContext(ctx, query, args...)
-	if err == nil {
-		var rows int64
-		if rows, err = result.RowsAffected(); err == nil && rows == 0 {
-			return result, nil
-		}
-	}
-	n.wrote = true
-	return result, err
+// exec notices a statement that changed something, or that failed and may have. A
+// pathname that is taken is found by one that changes nothing.
+func (n *noticing) exec(ctx context.Context, wait bool, query string, args []any) (int64, error) {
+	rows, err := n.conn.exec(ctx, wait, query, args)
+	n.wrote = n.wrote || rows > 0 || err != nil
+	return rows, err
 }

@@ -27,7 +27,7 @@ func crowd(t *testing.T, s *Store, members []func(cms.Tx) error) []error {
 	for i, member := range members {
 		all.Go(func() { answers[i] = s.InTx(t.Context(), member) })
 	}
-	for int(s.writer.waiting.Load()) < len(members) {
+	for int(s.engine.(*sqliteEngine).writer.waiting.Load()) < len(members) {
 		time.Sleep(time.Millisecond)
 	}
 	close(release)
@@ -71,8 +71,9 @@ func workspaceNames(t *testing.T, s *Store) []string {
 func TestWaitingWritersShareACommit(t *testing.T) {
 	s := groupStore(t)
 	commits := 0
-	begin := s.writer.begin
-	s.writer.begin = func(ctx context.Context) (transaction, error) { commits++; return begin(ctx) }
+	writer := s.engine.(*sqliteEngine).writer
+	begin := writer.begin
+	writer.begin = func(ctx context.Context) (*sessionTx, error) { commits++; return begin(ctx) }
 	var members []func(cms.Tx) error
 	var want []string
 	for i := range 40 {
@@ -105,7 +106,7 @@ func TestAWriterIsAnsweredAlthoughTheNextOneGaveUp(t *testing.T) {
 			done <- s.InTx(t.Context(), func(tx cms.Tx) error {
 				err := makesWorkspace(t.Context(), "w")(tx)
 				next.Go(func() { _ = s.InTx(impatient, func(cms.Tx) error { return nil }) }) // in time or not
-				for s.writer.waiting.Load() == 0 {
+				for s.engine.(*sqliteEngine).writer.waiting.Load() == 0 {
 					time.Sleep(10 * time.Microsecond)
 				}
 				giveUp()
@@ -184,12 +185,7 @@ func TestAReadThatEndedTheTransactionTakesNothingOfOthersWithIt(t *testing.T) {
 		if i%3 == 1 {
 			members = append(members, func(tx cms.Tx) error {
 				q, _ := tx.(queries)
-				rows, err := q.conn.QueryContext(t.Context(), `rollback`)
-				if err != nil {
-					return err
-				}
-				rows.Next()
-				return errors.Join(broken, rows.Err(), rows.Close())
+				return errors.Join(broken, q.conn.query(t.Context(), `rollback`, nil, func(row) error { return nil }))
 			})
 			continue
 		}
@@ -260,13 +256,14 @@ func TestATakenPathnameLeavesItsGroupWhole(t *testing.T) {
 // Who has waited too long behind another one's work is told so at once.
 func TestAWriterNeedNotWaitLongerThanItsCaller(t *testing.T) {
 	s := groupStore(t)
-	s.writer.turn <- struct{}{} // somebody's publish
+	writer := s.engine.(*sqliteEngine).writer
+	writer.turn <- struct{}{} // another one's publish
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if err := s.InTx(ctx, makesWorkspace(ctx, "late")); cms.CodeOf(err) != cms.CodeUnavailable {
 		t.Errorf("told %v", err)
 	}
-	<-s.writer.turn
+	<-writer.turn
 	do(t, s.InTx(t.Context(), makesWorkspace(t.Context(), "next")))
 	if names := workspaceNames(t, s); !slices.Equal(names, []string{"next"}) {
 		t.Errorf("there are %v", names)

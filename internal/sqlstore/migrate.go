@@ -84,7 +84,7 @@ func (s *Store) Migrate(ctx context.Context) (applied []int64, err error) {
 // inUse tells whether an error says that others use what is needed.
 func (s *Store) inUse(err error) bool {
 	class := s.dialect.classify(err)
-	return class == failRetry || class == failLocked || class == failBusy
+	return class == failRetry || class == failBusy
 }
 
 func migrationError(err error) error {
@@ -103,12 +103,12 @@ func (s *Store) lockMigrations(ctx, patience context.Context) (release func(), e
 		return func() {}, nil
 	}
 	for {
-		tx, err := s.write.BeginTx(ctx, nil)
+		tx, err := s.db.BeginTx(ctx, nil)
 		if err != nil {
-			return nil, s.queries.fail(ctx, err)
+			return nil, s.fail(ctx, err)
 		}
-		free, err := one(ctx, queries{conn: tx, dialect: s.dialect}, func(r row) (free bool, err error) { return free, r.Scan(&free) },
-			s.dialect.tryLock, "galley migrations")
+		var free bool
+		err = s.fail(ctx, tx.QueryRowContext(ctx, s.dialect.rebind(s.dialect.tryLock), "galley migrations").Scan(&free))
 		release = func() { _ = tx.Rollback() } // the lock goes, one way or another
 		if free && err == nil {
 			return release, nil
@@ -134,8 +134,8 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // Ping tells whether the store can be reached and has the program's schema.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.there(); err != nil {
-		return s.queries.fail(ctx, err)
+	if err := s.engine.check(); err != nil {
+		return s.fail(ctx, err)
 	}
 	provider, err := s.provider()
 	if err != nil {
@@ -155,17 +155,17 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // knownVersion is that of the schema, if this program knows it.
 func (s *Store) knownVersion(ctx context.Context, provider *goose.Provider) (int64, error) {
-	if err := s.write.PingContext(ctx); err != nil {
-		return 0, s.queries.fail(ctx, err)
+	if err := s.db.PingContext(ctx); err != nil {
+		return 0, s.fail(ctx, err)
 	}
 	if s.dialect.unfit != nil {
-		if err := s.dialect.unfit(ctx, queries{conn: s.write, dialect: s.dialect}); err != nil {
+		if err := s.dialect.unfit(ctx, s.queries); err != nil {
 			return 0, err
 		}
 	}
 	version, err := provider.GetDBVersion(ctx)
 	if err != nil {
-		return 0, s.queries.fail(ctx, err)
+		return 0, s.fail(ctx, err)
 	}
 	if latest := latestVersion(provider); version > latest {
 		return 0, &NewerStoreError{version, latest}
@@ -178,17 +178,17 @@ func latestVersion(provider *goose.Provider) int64 {
 	return sources[len(sources)-1].Version
 }
 
-func (s *Store) newProvider() (*goose.Provider, error) {
-	migrations, err := s.migrations()
+func newProvider(d *dialect, db *sql.DB) (*goose.Provider, error) {
+	migrations, err := d.migrations()
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(s.dialect.goose, s.write, nil,
+	return goose.NewProvider(d.goose, db, nil,
 		goose.WithGoMigrations(migrations...), goose.WithDisableGlobalRegistry(true))
 }
 
 // migrations renders the schema's files in the words of the engine.
-func (s *Store) migrations() ([]*goose.Migration, error) {
+func (d *dialect) migrations() ([]*goose.Migration, error) {
 	files, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil {
 		return nil, err
@@ -206,12 +206,12 @@ func (s *Store) migrations() ([]*goose.Migration, error) {
 			return nil, err
 		}
 		var script bytes.Buffer
-		if err := tmpl.ExecuteTemplate(&script, strings.TrimPrefix(file, "migrations/"), s.dialect.words); err != nil {
+		if err := tmpl.ExecuteTemplate(&script, strings.TrimPrefix(file, "migrations/"), d.words); err != nil {
 			return nil, err
 		}
 		migrations = append(migrations, goose.NewGoMigration(version, &goose.GoFunc{
 			RunTx: func(ctx context.Context, tx *sql.Tx) error {
-				_, err := tx.ExecContext(ctx, s.dialect.beforeMigration+script.String())
+				_, err := tx.ExecContext(ctx, d.beforeMigration+script.String())
 				return err
 			},
 		}, nil))

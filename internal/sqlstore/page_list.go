@@ -14,14 +14,29 @@ import (
 	"galley/internal/cms"
 )
 
+// listColumns are what a row of a list has. The rest is known: the site, the
+// version, and that it is not deleted.
+const listColumns = `id, locale_id, own, name, pathname, title, description, canonical_url, social_image_url,
+	sitemap_priority, sitemap_frequency, is_online, no_index, created_at, updated_at, published_at, since`
+
 func (q queries) Pages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([]cms.ListedPage, error) {
-	shape := `, (select s.shape from site s where s.id = ?)`
-	more := []any{pq.SiteID}
-	if withPaths {
-		more = append(more, cms.NoID)
+	l := cms.ListedPage{PageRow: cms.PageRow{SiteID: pq.SiteID, Version: pq.Version}}
+	if _, past := pq.Version.Past(); past {
+		l.Version = cms.Live
 	}
-	query, args := q.listQuery(pq, func(s source) string {
-		columns := s.columns() + shape
+	var paths *string
+	v := &l.Values
+	into := []any{
+		&l.ID, &l.LocaleID, &l.Own, &l.Name, &v.Pathname, &v.Title, &v.Description, &v.CanonicalURL, &v.SocialImageURL,
+		&v.SitemapPriority, &v.SitemapFrequency, &v.IsOnline, &v.ExcludedFromSearchEngines,
+		scanTime(&l.CreatedAt), scanTime(&l.UpdatedAt), scanNullTime(&l.PublishedAt), &l.Since, &l.Shape,
+	}
+	first := []any{pq.SiteID}
+	if withPaths {
+		into, first = append(into, &paths), append(first, cms.NoID)
+	}
+	query, args, keyed := q.listQuery(pq, func(s source) string {
+		columns := listColumns + `, (select s.shape from site s where s.id = ?)`
 		if withPaths {
 			// Naming a column that no index has keeps SQLite from reading a whole
 			// site from one that has all the others.
@@ -29,18 +44,23 @@ func (q queries) Pages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([
 				and o.` + s.group + ` = p.` + s.group + ` and o.id = p.id and o.locale_id > ? and o.own >= 0)`
 		}
 		return columns
-	}, more)
-	return all(ctx, q, func(r row) (l cms.ListedPage, err error) {
-		var paths *string
-		r = withColumn(r, ignored{}) // the sort key
-		if withPaths {
-			r = withColumn(r, &paths)
+	}, first)
+	if keyed {
+		into = append(into, ignored{})
+	}
+	list := make([]cms.ListedPage, 0, pq.Limit+1)
+	err := q.conn.query(ctx, q.dialect.rebind(query), q.dialect.args(args), func(r row) (err error) {
+		if err := r.Scan(into...); err != nil {
+			return err
 		}
-		if l.PageRow, err = scanPageRow(withColumn(r, &l.Shape)); err == nil {
-			l.Paths, err = splitPaths(paths)
-		}
-		return l, err
-	}, query, args...)
+		l.Paths, err = splitPaths(paths)
+		list = append(list, l)
+		return err
+	})
+	if err != nil {
+		return nil, q.fail(ctx, err)
+	}
+	return list, nil
 }
 
 // splitPaths reads what the dialect's pathList wrote: a line for each locale.
@@ -70,13 +90,13 @@ var sortColumns = map[cms.PageSort]string{
 
 func byTime(sort cms.PageSort) bool { return sort == cms.SortCreatedAt || sort == cms.SortUpdatedAt }
 
-// listQuery reads some columns of a list's pages, and then their sort key. Each
-// part of the list comes from an index in the order asked for, and the engine
-// reads no more of a part than it needs to merge them all. In a locale other
-// than the default there are two of each kind: the pages that it overrides, and
-// those that it inherits. The arguments that come first are those of the
-// columns.
-func (q queries) listQuery(pq cms.PageQuery, columns func(source) string, first []any) (query string, args []any) {
+// listQuery reads some columns of a list's pages, which include those of a page
+// that lists can be sorted by, and then, if keyed, another that it is sorted by.
+// Each part of the list comes from an index in the order asked for, and the engine
+// reads no more of a part than it needs to merge them all. In a locale other than
+// the default there are two of each kind: the pages that it overrides, and those
+// that it inherits. The first arguments are those of the columns.
+func (q queries) listQuery(pq cms.PageQuery, columns func(source) string, first []any) (query string, args []any, keyed bool) {
 	l := listed{PageQuery: pq, column: sortColumns[pq.Sort], after: ">", notAfter: "<="}
 	if pq.Descending {
 		l.after, l.notAfter, l.direction = "<", ">=", " desc"
@@ -89,6 +109,11 @@ func (q queries) listQuery(pq cms.PageQuery, columns func(source) string, first 
 	if pq.LocaleID == cms.NoID {
 		locales = locales[:1]
 	}
+	key, ofKey := l.column, ""
+	keyed = strings.HasSuffix(key, "_sort") // no column of a page
+	if keyed {
+		key, ofKey = "sort_key", `, `+l.column+` as sort_key`
+	}
 	var parts []string
 	for _, localeID := range locales {
 		for _, s := range sources(pq.SiteID, pq.Version) {
@@ -98,16 +123,16 @@ func (q queries) listQuery(pq cms.PageQuery, columns func(source) string, first 
 					but, butArgs := l.inherited(s)
 					where, whereArgs = where+but, append(whereArgs, butArgs...)
 				}
-				parts = append(parts, `select `+columns(s)+`, `+l.column+` as sort_key from `+s.table+` p where `+where)
+				parts = append(parts, `select `+columns(s)+ofKey+` from `+s.table+` p where `+where)
 				args = slices.Concat(args, first, whereArgs)
 			}
 		}
 	}
-	order := ` order by sort_key` + l.direction + `, id` + l.direction + atMost(pq.Limit+1)
+	order := ` order by ` + strings.TrimPrefix(key, "p.") + l.direction + `, id` + l.direction + atMost(pq.Limit+1)
 	if len(parts) == 1 {
-		return parts[0] + order, args
+		return parts[0] + order, args, keyed
 	}
-	return q.dialect.merge(parts, order), args
+	return q.dialect.merge(parts, order), args, keyed
 }
 
 // listed is a list that is asked for, in the words of a statement.
@@ -154,13 +179,11 @@ func (l listed) inherited(s source) (and string, args []any) {
 
 	own := sources(l.SiteID, l.Version)[0]
 	where, whereArgs := l.where(own, l.LocaleID, stateOnline)
-	last := func(column string) string {
-		return `coalesce((select ` + column + ` from ` + own.table + ` p where ` + where + `
-			order by ` + l.column + l.direction + `, p.id` + l.direction + ` limit 1 offset ` + strconv.Itoa(l.Limit) + `), ?)`
-	}
-	and += ` and (` + l.column + `, p.id) ` + l.notAfter + ` (` + last(l.column) + `, ` + last("p.id") + `)`
 	key, id := l.end()
-	return and, slices.Concat(args, whereArgs, []any{key}, whereArgs, []any{id})
+	and += ` and (` + l.column + `, p.id) ` + l.notAfter + ` (select bound_key, bound_id from (select ` + l.column + ` as bound_key, p.id as bound_id
+		from ` + own.table + ` p where ` + where + ` order by ` + l.column + l.direction + `, p.id` + l.direction + ` limit 1 offset ` + strconv.Itoa(l.Limit) + `) as own
+		union all select ?, ? limit 1)`
+	return and, slices.Concat(args, whereArgs, []any{key, id})
 }
 
 // end is a place that no page comes after.

@@ -89,7 +89,7 @@ func (q queries) updateRows(ctx context.Context, rows []changedRow) error {
 	set := make([]string, len(columns))
 	// An insert makes up a whole row before it finds that there is one. What
 	// becomes a row of another key may be the first of it, though.
-	if columns[0] >= keyColumns && (len(rows) == 1 || q.dialect.near) {
+	if columns[0] >= keyColumns && (len(rows) == 1 || q.dialect.local) {
 		for i, c := range columns {
 			set[i] = storedColumns[c] + " = ?"
 		}

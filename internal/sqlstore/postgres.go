@@ -2,8 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -15,21 +13,23 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
-	"galley/internal/calm"
 	"galley/internal/cms"
 )
 
 var postgresDialect = &dialect{
+	name:  "postgres",
 	goose: goose.DialectPostgres,
 	words: map[string]string{
 		"UUID": "uuid", "Text": `text collate "C"`, "Bytes": "bytea",
 		"Clustered": "", "Statistics": "", // it gathers its own
 	},
 	placeholder: dollar,
-	id:          func(id cms.ID) any { return id.String() },
+	id:          func(id cms.ID) any { return id },
 	lockShared:  " for share",
 	lockUpdate:  " for no key update",
 	skipLocked:  " for update skip locked",
@@ -46,7 +46,16 @@ var postgresDialect = &dialect{
 	among:   amongArray,
 	merge:   mergeOrdered,
 	tryLock: `select pg_try_advisory_xact_lock(hashtextextended(?, 0))`,
-	view:    &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+	tables:  `select tablename from pg_tables where schemaname = current_schema()`,
+	indexes: `select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid
+		where i.indisvalid and c.relnamespace = current_schema()::regnamespace`,
+	// Of a table in parts, PostgreSQL tells how to make an index of the empty
+	// parent only; each part has to have it as well.
+	definitions: `select c.relname, replace(pg_get_indexdef(c.oid), ' ON ONLY ', ' ON ') from pg_index i join pg_class c on c.oid = i.indexrelid
+		where not c.relispartition and c.relnamespace = current_schema()::regnamespace and not exists (select 1 from pg_constraint where conindid = c.oid)`,
+	// Until it has statistics, the planner takes the tables for empty.
+	filled:  func(tables []string) string { return `analyze ` + strings.Join(tables, ", ") },
+	examine: examinePostgres,
 	// Who waits for a table holds up everybody who comes after: a migration
 	// gives up soon, and tries again.
 	beforeMigration: `set local lock_timeout = '100ms';`,
@@ -94,26 +103,18 @@ func amongArray(column string, values []any) (condition string, args []any) {
 	if len(values) == 1 {
 		return column + ` = ?`, values
 	}
-	array, kind := arrayOf(values)
-	return column + ` = any(cast(? as ` + kind + `))`, []any{array}
-}
-
-// arrayOf is an array of values, which are all strings or all ids, and its type.
-func arrayOf(values []any) (array, kind string) {
-	kind = "text[]"
-	words := make([]string, len(values))
-	for i, v := range values {
-		switch v := v.(type) {
-		case cms.ID:
-			kind, words[i] = "uuid[]", v.String()
-		case string:
-			words[i] = `"` + arrayQuotes.Replace(v) + `"`
-		}
+	kind, oid := "text[]", uint32(pgtype.TextArrayOID)
+	if _, ok := values[0].(cms.ID); ok {
+		kind, oid = "uuid[]", pgtype.UUIDArrayOID
 	}
-	return "{" + strings.Join(words, ",") + "}", kind
+	// As text: a URL may ask for ways to run statements in which the driver does
+	// not learn the type of a parameter.
+	array, err := pgtype.NewMap().Encode(oid, pgx.TextFormatCode, values, nil)
+	if err != nil {
+		panic(err) // they are strings or ids
+	}
+	return column + ` = any(cast(? as ` + kind + `))`, []any{string(array)}
 }
-
-var arrayQuotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
 // maxPostgresConns is the pool's size; a server's default allows 100 in all,
 // so three nodes fit, each with two more to tell and to listen.
@@ -127,31 +128,120 @@ func OpenPostgres(url string, observe Observe) (*Store, error) {
 	}
 	pooled := config.Copy()
 	// An answered write must be on disk, whatever the server's default is.
-	pooled.RuntimeParams["synchronous_commit"] = "on"
-	// Behind a pooler, somebody may have listened on the same connection before;
-	// what nobody takes would be kept for ever.
-	pooled.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {}
-	db := stdlib.OpenDB(*pooled)
-	db.SetMaxOpenConns(maxPostgresConns)
-	db.SetMaxIdleConns(maxPostgresConns)
-	s := newStore(postgresDialect, db, db, observe)
-	s.queries.conn = poolOf(db, pooled)
-	if speaksBinary(pooled) {
-		s.beginTx = queueing(db, "begin")
-		s.beginView = queueing(db, "begin isolation level repeatable read read only")
+	pooled.ConnConfig.RuntimeParams["synchronous_commit"] = "on"
+	e, err := newPostgres(pooled)
+	if err != nil {
+		return nil, err
 	}
-	s.queries.finders = newFinders(s.queries)
+	s := newStore(postgresDialect, e, stdlib.OpenDBFromPool(e.pool), observe)
 	s.notifier = newNotifier()
-	s.listen = listenPostgres(config, s.notifier, s.sendNotification)
+	s.listen = listenPostgres(config.ConnConfig, s.notifier, s.sendNotification)
 	return s, nil
+}
+
+// postgresEngine is a database on a PostgreSQL server.
+type postgresEngine struct{ pool *pgxpool.Pool }
+
+func newPostgres(config *pgxpool.Config) (*postgresEngine, error) {
+	config.MaxConns = maxPostgresConns
+	config.PingTimeout = pingTimeout
+	// Behind a pooler, another client may have listened on the same connection
+	// before; its notifications would pile up.
+	config.ConnConfig.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {}
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	return &postgresEngine{pool}, err
+}
+
+// pingTimeout is how long a connection that was idle may take to answer.
+const pingTimeout = 5 * time.Second
+
+func (e *postgresEngine) query(ctx context.Context, query string, args []any, each func(row) error) error {
+	return e.retry(func() error {
+		rows, err := e.pool.Query(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		return eachRow(rows, each)
+	})
+}
+
+// eachRow calls a function with each row, and closes the result.
+func eachRow(rows pgx.Rows, each func(row) error) error {
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func (e *postgresEngine) exec(ctx context.Context, _ bool, query string, args []any) (int64, error) {
+	var tag pgconn.CommandTag
+	err := e.retry(func() (err error) {
+		tag, err = e.pool.Exec(ctx, query, args...)
+		return err
+	})
+	return tag.RowsAffected(), err
+}
+
+// retry runs a statement that did not reach the server once more, on a new
+// connection: after a restart of the server, every idle one is dead.
+func (e *postgresEngine) retry(run func() error) error {
+	err := run()
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok || !pgconn.SafeToRetry(err) {
+		return err
+	}
+	e.pool.Reset()
+	return run()
+}
+
+func (e *postgresEngine) view(ctx context.Context, read func(conn) error) error {
+	t, err := e.begin(ctx, "begin isolation level repeatable read read only")
+	if err != nil {
+		return postgresDialect.fail(ctx, err)
+	}
+	defer t.rollback(ctx) // nothing to keep
+	return read(t)
+}
+
+func (e *postgresEngine) tx(ctx context.Context, write func(conn) error) error {
+	t, err := e.begin(ctx, "begin")
+	if err != nil {
+		return postgresDialect.fail(ctx, err)
+	}
+	defer t.rollback(ctx) // does nothing after a commit
+	if err := write(t); err != nil {
+		return err
+	}
+	return postgresDialect.fail(ctx, t.commit(ctx))
+}
+
+func (*postgresEngine) check() error { return nil }
+
+func (e *postgresEngine) pools() map[string]func() PoolStats {
+	return map[string]func() PoolStats{"main": e.stats}
+}
+
+func (e *postgresEngine) stats() PoolStats {
+	s := e.pool.Stat()
+	return PoolStats{
+		Max: int64(s.MaxConns()), Open: int64(s.TotalConns()), InUse: int64(s.AcquiredConns()),
+		Waits: s.EmptyAcquireCount(), Waited: s.EmptyAcquireWaitTime(),
+	}
+}
+
+func (e *postgresEngine) close() error {
+	e.pool.Close()
+	return nil
 }
 
 // connectTimeout is how long a server may take to answer a new connection: one
 // that takes it and then says nothing is of no use.
 const connectTimeout = 10 * time.Second
 
-func parsePostgres(url string) (*pgx.ConnConfig, error) {
-	config, err := pgx.ParseConfig(url)
+func parsePostgres(url string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		if file, ok := errors.AsType[*fs.PathError](err); ok {
 			return nil, fmt.Errorf("the database URL needs a file that can't be read: %w", file)
@@ -159,30 +249,13 @@ func parsePostgres(url string) (*pgx.ConnConfig, error) {
 		// The parser's message may repeat the password.
 		return nil, errors.New("the database URL can't be read: it must look like postgres://user:password@host:5432/name")
 	}
-	if config.ConnectTimeout == 0 { // the URL says nothing of it
-		config.ConnectTimeout = connectTimeout
+	if config.ConnConfig.ConnectTimeout == 0 { // the URL says nothing of it
+		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
-	if config.RuntimeParams["application_name"] == "" {
-		config.RuntimeParams["application_name"] = "galley"
-	}
-	dial := config.DialFunc
-	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := dial(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return heardConn{c}, nil
+	if config.ConnConfig.RuntimeParams["application_name"] == "" {
+		config.ConnConfig.RuntimeParams["application_name"] = "galley"
 	}
 	return config, nil
-}
-
-// heardConn lets others be heard while big work goes through what it has read.
-type heardConn struct{ net.Conn }
-
-func (c heardConn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	calm.Heard()
-	return n, err
 }
 
 // ListenAt makes the store listen to other nodes by another way than the
@@ -193,12 +266,12 @@ func (s *Store) ListenAt(url string) error {
 	if err != nil {
 		return err
 	}
-	s.listen = listenPostgres(config, s.notifier, s.sendNotification)
+	s.listen = listenPostgres(config.ConnConfig, s.notifier, s.sendNotification)
 	return nil
 }
 
 func (s *Store) sendNotification(ctx context.Context, message string) error {
-	_, err := s.write.ExecContext(ctx, notify, channel, message)
+	_, err := s.engine.exec(ctx, true, notify, []any{channel, message})
 	return err
 }
 
@@ -232,7 +305,7 @@ func classifyPostgres(err error) failure {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return classifyCode(e.Code)
 	}
-	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) ||
+	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, io.EOF) ||
 		errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err) {
 		return failUnavailable
 	}
@@ -252,10 +325,8 @@ func classifyCode(code string) failure {
 	switch {
 	case code == "23505":
 		return failUnique
-	case code == "40001" || code == "40P01":
+	case code == "40001" || code == "40P01" || code == lockNotAvailable:
 		return failRetry
-	case code == lockNotAvailable:
-		return failLocked
 	case slices.ContainsFunc(unavailableCodes, func(class string) bool { return strings.HasPrefix(code, class) }):
 		return failUnavailable
 	}

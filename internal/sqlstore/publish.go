@@ -179,7 +179,7 @@ func (q queries) ReplaceLive(ctx context.Context, siteID cms.ID, seq int64, chan
 		var drafts, others []cms.PageChange
 		for _, c := range some {
 			// Where statements are cheap, it is cheaper to name what changes.
-			if c.AsDraft && (c.Before == nil || !q.dialect.near) {
+			if c.AsDraft && (c.Before == nil || !q.dialect.local) {
 				drafts = append(drafts, c)
 			} else {
 				others = append(others, c)

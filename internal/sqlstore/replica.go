@@ -26,7 +26,7 @@ import (
 type Replica struct {
 	queries // on the pool of reads
 	store   *Store
-	reads   *sql.DB
+	reads   *postgresEngine
 	looks   *sql.DB // looks must get through where reads may not
 	node    cms.ID
 	marked  int64        // only for the one who marks
@@ -48,36 +48,31 @@ func (s *Store) OpenReplica(url string) (*Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, other := range config.Fallbacks {
-		if other.Host != config.Host || other.Port != config.Port {
+	for _, other := range config.ConnConfig.Fallbacks {
+		if other.Host != config.ConnConfig.Host || other.Port != config.ConnConfig.Port {
 			return nil, errors.New("the URL of a replica must name one server: what is seen of one tells nothing about another")
 		}
 	}
-	r := &Replica{store: s, node: cms.NewID(), looks: stdlib.OpenDB(*config)}
-	r.reads = stdlib.OpenDB(*config, stdlib.OptionAfterConnect(r.greet))
-	r.queries = queries{conn: poolOf(r.reads, config), dialect: s.dialect}
-	r.queries.finders = newFinders(r.queries)
+	r := &Replica{store: s, node: cms.NewID(), looks: stdlib.OpenDB(*config.ConnConfig)}
 	r.looks.SetMaxOpenConns(1)
-	r.reads.SetMaxOpenConns(maxPostgresConns)
-	r.reads.SetMaxIdleConns(maxPostgresConns)
+	config.AfterConnect = r.greet
+	if r.reads, err = newPostgres(config); err != nil {
+		return nil, err
+	}
+	r.queries = queries{conn: r.reads, dialect: s.dialect}
 	return r, nil
 }
 
-// Pool is the connection pool of reads, for metrics.
-func (r *Replica) Pool() *sql.DB { return r.reads }
+// PoolStats is the state of the pool of reads, for metrics.
+func (r *Replica) PoolStats() PoolStats { return r.reads.stats() }
 
 // Close gives up every connection.
-func (r *Replica) Close() error { return errors.Join(r.reads.Close(), r.looks.Close()) }
+func (r *Replica) Close() error { return errors.Join(r.reads.close(), r.looks.Close()) }
 
-// View reads everything of one moment.
+// View reads everything of one snapshot.
 func (r *Replica) View(ctx context.Context, read func(cms.Reader) error) error {
 	defer r.store.timed("replica")()
-	tx, err := r.reads.BeginTx(ctx, r.dialect.view)
-	if err != nil {
-		return r.fail(ctx, err)
-	}
-	defer func() { _ = tx.Rollback() }() // nothing to keep
-	return read(queries{conn: tx, dialect: r.dialect})
+	return r.reads.view(ctx, func(c conn) error { return read(queries{conn: c, dialect: r.dialect}) })
 }
 
 // renewMark is how old a mark's time may be. There is an index on it: each new
@@ -88,7 +83,7 @@ const renewMark = time.Hour
 // the next, which it must not take back.
 func (r *Replica) Mark(ctx context.Context) error {
 	r.marked++
-	return queries{conn: r.store.write, dialect: r.dialect}.run(ctx, `insert into kept_answer
+	return r.store.run(ctx, `insert into kept_answer
 		(credential_id, request_key, request_hash, status, location, body, sealed, created_at)
 		values (`+marks(8)+`) on conflict (credential_id, request_key) do update set status = greatest(kept_answer.status, excluded.status),
 		created_at = case when kept_answer.created_at < excluded.created_at - ? then excluded.created_at else kept_answer.created_at end`,
@@ -123,9 +118,6 @@ func (r *Replica) greet(ctx context.Context, conn *pgx.Conn) error {
 	if err == nil && mark < r.has.Load() {
 		err = errors.New("the standby is further behind than it was")
 	}
-	if err != nil {
-		_ = conn.Close(ctx) // nobody else does
-	}
 	return err
 }
 
@@ -144,7 +136,7 @@ func (s *Store) ExamineReplica(ctx context.Context, url string) Finding {
 	}
 	defer func() { _ = r.Close() }() // nothing was written
 	var position string
-	if err := s.write.QueryRowContext(ctx, `select pg_current_wal_flush_lsn()`).Scan(&position); err != nil {
+	if err := s.db.QueryRowContext(ctx, `select pg_current_wal_flush_lsn()`).Scan(&position); err != nil {
 		return broken(check, err)
 	}
 	var follows bool
@@ -170,7 +162,7 @@ func (s *Store) ExamineListener(ctx context.Context, url string) Finding {
 		why := strings.Join(strings.Fields(err.Error()), " ") // it may have several lines
 		return Finding{check, LevelFail, "it does not answer: " + why, "check --listen-url: until it answers, nothing is answered from memory"}
 	}
-	conn, err := pgx.ConnectConfig(ctx, config)
+	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
 	if err != nil {
 		return away(err)
 	}
@@ -179,7 +171,7 @@ func (s *Store) ExamineListener(ctx context.Context, url string) Finding {
 	if _, err := conn.Exec(ctx, `listen `+channel); err != nil {
 		return away(err)
 	}
-	if _, err := s.write.ExecContext(ctx, notify, channel, word); err != nil {
+	if _, err := s.db.ExecContext(ctx, notify, channel, word); err != nil {
 		return broken(check, err)
 	}
 	waiting, cancel := context.WithTimeout(ctx, notifyTimeout)

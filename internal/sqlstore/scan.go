@@ -1,7 +1,11 @@
 package sqlstore
 
 import (
+	"database/sql"
+	"database/sql/driver"
 	"errors"
+	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +41,89 @@ func (s nullTimeScanner) Scan(src any) error {
 }
 
 func scanNullTime(dst **time.Time) nullTimeScanner { return nullTimeScanner{dst} }
+
+// sqliteRow is a row as the driver of SQLite has it.
+type sqliteRow []driver.Value
+
+// Scan copies the values.
+func (r sqliteRow) Scan(dest ...any) error {
+	if len(dest) != len(r) {
+		return fmt.Errorf("a row has %d columns, want %d", len(r), len(dest))
+	}
+	for i, value := range r {
+		if err := scanValue(dest[i], value); err != nil {
+			return fmt.Errorf("column %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// scanValue knows the types of most columns, and leaves named ones and pointers
+// to reflection.
+func scanValue(dest any, value driver.Value) error {
+	ok := false
+	switch dest := dest.(type) {
+	case *cms.ID:
+		b, _ := value.([]byte)
+		ok = copy(dest[:], b) == len(dest)
+	case *string:
+		*dest, ok = value.(string)
+	case **string:
+		ok = scanPointer(dest, value, func(text string) string { return text })
+	case **float64:
+		ok = scanPointer(dest, value, func(n float64) float64 { return n })
+	case **cms.Frequency:
+		ok = scanPointer(dest, value, func(text string) cms.Frequency { return cms.Frequency(text) })
+	case **bool:
+		ok = scanPointer(dest, value, func(n int64) bool { return n != 0 })
+	case *int64:
+		*dest, ok = value.(int64)
+	case *cms.FieldSet:
+		n, isNumber := value.(int64)
+		*dest, ok = cms.FieldSet(n), isNumber
+	case *bool:
+		n, isNumber := value.(int64)
+		*dest, ok = n != 0, isNumber
+	case sql.Scanner:
+		return dest.Scan(value)
+	}
+	if ok {
+		return nil
+	}
+	to := reflect.ValueOf(dest).Elem()
+	if to.Kind() == reflect.Pointer {
+		to.SetZero()
+		if value == nil {
+			return nil
+		}
+		to.Set(reflect.New(to.Type().Elem()))
+		return scanValue(to.Interface(), value)
+	}
+	from := reflect.ValueOf(value)
+	switch {
+	case value == nil && to.Kind() == reflect.Slice:
+		to.SetZero()
+	case value == nil:
+		return fmt.Errorf("null does not fit a %T", dest)
+	case from.Kind() == reflect.Int64 && to.Kind() == reflect.String:
+		to.SetString(strconv.FormatInt(from.Int(), 10))
+	case from.CanConvert(to.Type()):
+		to.Set(from.Convert(to.Type()))
+	default:
+		return fmt.Errorf("a %T does not fit a %T", value, dest)
+	}
+	return nil
+}
+
+// scanPointer copies a value that may be null.
+func scanPointer[T, V any](dest **T, value driver.Value, convert func(V) T) bool {
+	*dest = nil
+	v, ok := value.(V)
+	if ok {
+		*dest = new(convert(v))
+	}
+	return ok || value == nil
+}
 
 // ignored is a column that nobody reads.
 type ignored struct{}

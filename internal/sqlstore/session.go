@@ -2,17 +2,19 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// SQLite parses a statement anew each time unless somebody keeps it prepared,
-// and parsing costs about as much as running. database/sql can't keep
-// statements for the transactions of a pool of one, so the pool is ours: a few
-// connections, each with what it has prepared.
+// SQLite parses a statement each time unless it is kept prepared, and parsing
+// costs about as much as running. database/sql can't keep statements for the
+// transactions of a pool, and converts each value twice, so this is a pool on the
+// driver itself.
 
 // maxPrepared bounds what a connection keeps: statements with lists of values
 // come in many lengths.
@@ -21,111 +23,170 @@ const maxPrepared = 400
 // session is one connection and its prepared statements. One goroutine uses it
 // at a time.
 type session struct {
-	conn     *sql.Conn
+	conn     driver.ConnPrepareContext
+	close    func() error
 	number   int64 // of those that the pool has opened
-	prepared map[string]*sql.Stmt
+	prepared map[string]sqliteStmt
 	since    time.Time // when its transaction began
 }
 
-// shortWork is how long a transaction may take before somebody watches over its
-// statements, to end them when their caller leaves. One that begins earlier runs
-// to its end.
-const shortWork = time.Second
-
-// unwatched is a context for a statement that is not worth watching over: the
-// driver and database/sql each start a goroutine for it, which takes as long as
-// a small statement itself. That a caller has left is noticed between
-// statements, and between rows.
-func unwatched(ctx context.Context) (context.Context, error) {
-	return context.WithoutCancel(ctx), ctx.Err()
+type sqliteStmt interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
 }
 
-// watched is the context for a statement of the session.
+// newSession uses a connection of the driver.
+func newSession(driverConn any) (*session, error) {
+	c, ok := driverConn.(interface {
+		driver.Conn
+		driver.ConnPrepareContext
+	})
+	if !ok {
+		return nil, fmt.Errorf("the driver has a %T", driverConn)
+	}
+	return &session{conn: c, close: c.Close, prepared: map[string]sqliteStmt{}}, nil
+}
+
+// shortWork is how long a transaction may take before its statements are
+// interrupted when their context ends.
+const shortWork = time.Second
+
+// watched returns the context for a statement. The driver starts a goroutine for
+// one that can end, which takes as long as a small statement: of those, the
+// context is checked between statements and between rows.
 func (s *session) watched(ctx context.Context) (context.Context, error) {
 	if time.Since(s.since) > shortWork {
 		return ctx, nil
 	}
-	return unwatched(ctx)
+	return context.WithoutCancel(ctx), ctx.Err()
 }
 
-func (s *session) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+func (s *session) prepare(ctx context.Context, query string) (sqliteStmt, error) {
 	if stmt, ok := s.prepared[query]; ok {
 		return stmt, nil
 	}
 	if len(s.prepared) >= maxPrepared {
-		for _, stmt := range s.prepared {
-			_ = stmt.Close() // nothing is lost with it
-		}
-		clear(s.prepared)
+		s.closeStatements()
 	}
-	stmt, err := s.conn.PrepareContext(ctx, query)
-	if err == nil {
-		s.prepared[query] = stmt
+	prepared, err := s.conn.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
 	}
-	return stmt, err
+	stmt, ok := prepared.(sqliteStmt)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("the driver has a %T", prepared), prepared.Close())
+	}
+	s.prepared[query] = stmt
+	return stmt, nil
 }
 
-// close closes the connection. Its statements come first: SQLite keeps a
-// connection open, and all that is written in its log, while one is left.
-func (s *session) close() {
+func (s *session) closeStatements() {
 	for _, stmt := range s.prepared {
-		_ = stmt.Close() // the connection goes with it
+		_ = stmt.Close() // nothing is lost with it
 	}
-	// Were it merely closed, the pool below would keep it, with whatever goes on
-	// in it.
-	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
+	clear(s.prepared)
 }
 
-func (s *session) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+// end closes the connection. Its statements come first: SQLite keeps a
+// connection open, and all that is written in its log, while one is left.
+func (s *session) end() {
+	s.closeStatements()
+	_ = s.close() // what is committed is on the disk
+}
+
+func (s *session) exec(ctx context.Context, _ bool, query string, args []any) (int64, error) {
 	ctx, err := s.watched(ctx)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	stmt, err := s.prepare(ctx, query)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	return stmt.ExecContext(ctx, args...)
+	result, err := stmt.ExecContext(ctx, bound(args))
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
-func (s *session) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	ctx, err := s.watched(ctx)
+func (s *session) query(ctx context.Context, query string, args []any, each func(row) error) (err error) {
+	ctx, err = s.watched(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	stmt, err := s.prepare(ctx, query)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return stmt.QueryContext(ctx, args...)
+	rows, err := stmt.QueryContext(ctx, bound(args))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	r := make(sqliteRow, len(rows.Columns()))
+	for {
+		if err := rows.Next(r); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := each(r); err != nil {
+			return err
+		}
+	}
 }
 
-// sessions is a pool of connections, opened when they are first needed.
+// bound numbers the values for a statement's parameters.
+func bound(args []any) []driver.NamedValue {
+	values := make([]driver.NamedValue, len(args))
+	for i, arg := range args {
+		values[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
+	}
+	return values
+}
+
+// sessions is a pool of connections, opened when they are first needed. The one
+// that was used last is used next, since its cache is warm.
 type sessions struct {
-	db     *sql.DB
-	begin  string
-	free   chan *session // nil: not opened yet
-	opened atomic.Int64
+	connector driver.Connector
+	begin     string
+	slots     chan struct{} // one for each connection in use
+	opened    atomic.Int64
+	waits     atomic.Int64
+	waited    atomic.Int64 // nanoseconds
+
+	mu     sync.Mutex
+	idle   []*session
+	closed bool
 }
 
-func newSessions(db *sql.DB, n int, begin string) *sessions {
-	p := &sessions{db: db, begin: begin, free: make(chan *session, n)}
-	for range n {
-		p.free <- nil
+var errClosed = errors.New("the store is closed")
+
+func newSessions(connector driver.Connector, n int, begin string) *sessions {
+	return &sessions{connector: connector, begin: begin, slots: make(chan struct{}, n)}
+}
+
+// use runs a callback with a connection.
+func (p *sessions) use(ctx context.Context, work func(*session) error) error {
+	s, err := p.take(ctx)
+	if err != nil {
+		return err
 	}
-	return p
+	defer p.give(s)
+	return work(s)
 }
 
 // start takes a connection, waiting for one if need be, and begins a
 // transaction on it.
-func (p *sessions) start(ctx context.Context) (transaction, error) {
+func (p *sessions) start(ctx context.Context) (*sessionTx, error) {
 	s, err := p.take(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.since = time.Now()
 	tx := &sessionTx{session: s, pool: p}
-	if _, err := s.ExecContext(ctx, p.begin); err != nil {
+	if _, err := s.exec(ctx, true, p.begin, nil); err != nil {
 		tx.undo() // nothing is wrong with a connection that is busy
 		return nil, err
 	}
@@ -133,32 +194,83 @@ func (p *sessions) start(ctx context.Context) (transaction, error) {
 }
 
 func (p *sessions) take(ctx context.Context) (*session, error) {
-	var s *session
 	select {
-	case s = <-p.free:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	case p.slots <- struct{}{}:
+	default:
+		start := time.Now()
+		p.waits.Add(1)
+		select {
+		case p.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		p.waited.Add(int64(time.Since(start)))
 	}
-	if s != nil {
-		return s, nil
-	}
-	conn, err := p.db.Conn(ctx)
+	s, err := p.idleOrNew(ctx)
 	if err != nil {
-		p.free <- nil
+		<-p.slots
 		return nil, err
 	}
-	return &session{conn: conn, number: p.opened.Add(1), prepared: map[string]*sql.Stmt{}}, nil
+	s.since = time.Now()
+	return s, nil
+}
+
+func (p *sessions) idleOrNew(ctx context.Context) (*session, error) {
+	p.mu.Lock()
+	var s *session
+	if last := len(p.idle) - 1; last >= 0 {
+		s, p.idle = p.idle[last], p.idle[:last]
+	}
+	closed := p.closed
+	p.mu.Unlock()
+	switch {
+	case closed:
+		return nil, errClosed
+	case s != nil:
+		return s, nil
+	}
+	conn, err := p.connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s, err = newSession(conn); err == nil {
+		s.number = p.opened.Add(1)
+	}
+	return s, err
+}
+
+// give returns a connection to the pool.
+func (p *sessions) give(s *session) {
+	p.mu.Lock()
+	p.idle = append(p.idle, s)
+	p.mu.Unlock()
+	<-p.slots
 }
 
 // close closes every connection, each when it is free.
 func (p *sessions) close() {
-	for range cap(p.free) {
-		if s := <-p.free; s != nil {
-			s.close()
-		}
+	for range cap(p.slots) {
+		p.slots <- struct{}{}
 	}
-	for range cap(p.free) {
-		p.free <- nil // who comes now finds the pool closed
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, s := range p.idle {
+		s.end()
+	}
+	p.idle = nil
+	for range cap(p.slots) {
+		<-p.slots
+	}
+}
+
+func (p *sessions) stats() PoolStats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	used := int64(len(p.slots))
+	return PoolStats{
+		Max: int64(cap(p.slots)), Open: used + int64(len(p.idle)), InUse: used,
+		Waits: p.waits.Load(), Waited: time.Duration(p.waited.Load()),
 	}
 }
 
@@ -167,110 +279,59 @@ func (p *sessions) close() {
 type dataVersion struct{ session, number int64 }
 
 func (p *sessions) dataVersion(ctx context.Context) (version dataVersion, err error) {
-	s, err := p.take(ctx)
-	if err != nil {
-		return version, err
-	}
-	defer func() { p.free <- s }()
-	stmt, err := s.prepare(ctx, "pragma data_version")
-	if err != nil {
-		return version, err
-	}
-	version.session = s.number
-	return version, stmt.QueryRowContext(ctx).Scan(&version.number)
+	err = p.use(ctx, func(s *session) error {
+		version.session = s.number
+		return s.query(ctx, "pragma data_version", nil, func(r row) error { return r.Scan(&version.number) })
+	})
+	return version, err
 }
 
 // sessionTx is a transaction on a connection of the pool.
 type sessionTx struct {
 	*session
 	pool *sessions
-	once sync.Once
+	over bool
 }
 
-// Commit ends the transaction. A caller that has gone away does not stop it
-// halfway.
-func (t *sessionTx) Commit() error {
-	err := sql.ErrTxDone
-	t.once.Do(func() {
-		if _, err = t.session.ExecContext(context.Background(), "commit"); err != nil {
-			t.undo()
-			return
-		}
-		t.pool.free <- t.session
-	})
-	return err
-}
-
-// Rollback ends the transaction and leaves nothing of it.
-func (t *sessionTx) Rollback() error {
-	t.once.Do(t.undo)
+// commit ends the transaction, even if the caller has left.
+func (t *sessionTx) commit() error {
+	_, err := t.exec(context.Background(), true, "commit", nil)
+	if err != nil {
+		t.undo()
+		return err
+	}
+	t.over = true
+	t.pool.give(t.session)
 	return nil
 }
 
+// rollback ends the transaction and leaves nothing of it.
+func (t *sessionTx) rollback() {
+	if !t.over {
+		t.undo()
+	}
+}
+
 // undo rolls back. SQLite may have done so by itself after an error; a
-// connection in any other state is given up.
+// connection in any other state is closed.
 func (t *sessionTx) undo() {
-	ctx := context.Background()
-	if _, err := t.session.ExecContext(ctx, "rollback"); err != nil {
-		if _, err := t.session.ExecContext(ctx, "begin"); err != nil {
-			t.giveUp()
+	t.over = true
+	for _, statement := range []string{"rollback", "begin", "rollback"} {
+		_, err := t.exec(context.Background(), true, statement, nil)
+		switch {
+		case err == nil && statement == "rollback":
+			t.pool.give(t.session)
 			return
-		}
-		if _, err := t.session.ExecContext(ctx, "rollback"); err != nil {
+		case err != nil && statement == "begin":
 			t.giveUp()
 			return
 		}
 	}
-	t.pool.free <- t.session
+	t.giveUp()
 }
 
 // giveUp closes the connection; the next to need one opens another.
 func (t *sessionTx) giveUp() {
-	t.session.close()
-	t.pool.free <- nil
-}
-
-// preparedDB runs single statements on a pool, and keeps them prepared.
-type preparedDB struct {
-	*sql.DB
-	mu       sync.Mutex
-	prepared map[string]*sql.Stmt
-}
-
-func newPreparedDB(db *sql.DB) *preparedDB {
-	return &preparedDB{DB: db, prepared: map[string]*sql.Stmt{}}
-}
-
-// QueryContext runs a statement, prepared unless too many are already.
-func (p *preparedDB) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	// Who may have to wait for a connection can be called off.
-	if pool := p.Stats(); pool.InUse < pool.MaxOpenConnections {
-		var err error
-		if ctx, err = unwatched(ctx); err != nil {
-			return nil, err
-		}
-	}
-	p.mu.Lock()
-	stmt, ok := p.prepared[query]
-	full := len(p.prepared) >= maxPrepared
-	p.mu.Unlock()
-	switch {
-	case ok:
-		return stmt.QueryContext(ctx, args...)
-	case full:
-		return p.DB.QueryContext(ctx, query, args...)
-	}
-	stmt, err := p.PrepareContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	p.mu.Lock()
-	if other, ok := p.prepared[query]; ok {
-		_ = stmt.Close() // another was quicker
-		stmt = other
-	} else {
-		p.prepared[query] = stmt
-	}
-	p.mu.Unlock()
-	return stmt.QueryContext(ctx, args...)
+	t.session.end()
+	<-t.pool.slots
 }

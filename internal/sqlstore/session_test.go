@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql/driver"
+	"errors"
 	"path/filepath"
 	"testing"
 	"time"
@@ -10,28 +12,34 @@ import (
 // writingSessions is a pool of one connection that writes to a database.
 func writingSessions(t *testing.T, file string) *sessions {
 	t.Helper()
-	db := openSQLiteFile(placeForTest(t, file), "immediate")
-	pool := newSessions(db, 1, "begin immediate")
-	t.Cleanup(func() { pool.close(); _ = db.Close() })
+	pool := newSessions(sqliteConnector(placeForTest(t, file), "immediate"), 1, "begin immediate")
+	t.Cleanup(pool.close)
 	return pool
+}
+
+// failingStmt is a statement that always fails.
+type failingStmt struct{ sqliteStmt }
+
+func (failingStmt) ExecContext(context.Context, []driver.NamedValue) (driver.Result, error) {
+	return nil, errors.New("broken")
 }
 
 // A transaction that can neither be committed nor undone takes its connection
 // with it, and the next one has another.
 func TestBrokenConnectionIsGivenUp(t *testing.T) {
-	for name, end := range map[string]func(transaction) error{"commit": transaction.Commit, "rollback": transaction.Rollback} {
+	for name, end := range map[string]func(*sessionTx){"commit": func(tx *sessionTx) { _ = tx.commit() }, "rollback": (*sessionTx).rollback} {
 		t.Run(name, func(t *testing.T) {
 			pool := writingSessions(t, filepath.Join(t.TempDir(), DatabaseFile))
 			tx, err := pool.start(t.Context())
 			do(t, err)
-			broken := tx.(*sessionTx).session
+			broken := tx.session
 			for _, statement := range []string{"commit", "rollback", "begin"} { // none of them works any more
 				prepared, err := broken.prepare(t.Context(), statement)
 				do(t, err)
-				do(t, prepared.Close())
+				broken.prepared[statement] = failingStmt{prepared}
 			}
-			ended := make(chan error, 1)
-			go func() { ended <- end(tx) }()
+			ended := make(chan struct{})
+			go func() { end(tx); close(ended) }()
 			select {
 			case <-ended:
 			case <-time.After(2 * time.Minute):
@@ -39,10 +47,10 @@ func TestBrokenConnectionIsGivenUp(t *testing.T) {
 			}
 			next, err := pool.start(t.Context())
 			do(t, err)
-			if next.(*sessionTx).session == broken {
+			if next.session == broken {
 				t.Error("the next one has the broken connection")
 			}
-			do(t, next.Rollback())
+			next.rollback()
 		})
 	}
 }
@@ -55,16 +63,16 @@ func TestConnectionIsKeptWhileOthersWrite(t *testing.T) {
 	pool, other := writingSessions(t, file), writingSessions(t, file)
 	before, err := pool.dataVersion(t.Context())
 	do(t, err)
-	impatient := <-pool.free
-	_, err = impatient.ExecContext(t.Context(), "pragma busy_timeout = 1")
-	do(t, err)
-	pool.free <- impatient
+	do(t, pool.use(t.Context(), func(s *session) error {
+		_, err := s.exec(t.Context(), true, "pragma busy_timeout = 1", nil)
+		return err
+	}))
 	theirs, err := other.start(t.Context())
 	do(t, err)
 	if _, err := pool.start(t.Context()); classifySQLite(err) != failBusy {
 		t.Fatalf("not busy: %v", err)
 	}
-	do(t, theirs.Rollback())
+	theirs.rollback()
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := pool.start(gone); err == nil {
@@ -77,7 +85,7 @@ func TestConnectionIsKeptWhileOthersWrite(t *testing.T) {
 	}
 	tx, err := pool.start(t.Context())
 	do(t, err)
-	tx.(*sessionTx).giveUp()
+	tx.giveUp()
 	anew, err := pool.dataVersion(t.Context())
 	do(t, err)
 	if anew == after {

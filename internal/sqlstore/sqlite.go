@@ -19,7 +19,8 @@ import (
 )
 
 var sqliteDialect = &dialect{
-	near:  true,
+	name:  "sqlite",
+	local: true,
 	goose: goose.DialectSQLite3,
 	words: map[string]string{
 		"UUID": "blob", "Text": "text", "Bytes": "blob",
@@ -35,6 +36,15 @@ var sqliteDialect = &dialect{
 	pathList: `group_concat(hex(o.locale_id) || ' ' || o.pathname, char(10))`,
 	id:       func(id cms.ID) any { return id[:] },
 	classify: classifySQLite,
+
+	tables:      `select name from sqlite_master where type = 'table'`,
+	indexes:     `select name from sqlite_master where type = 'index'`,
+	definitions: `select name, sql from sqlite_master where type = 'index' and sql is not null`,
+	// Sorting for an index takes as much memory as this, and else the disk.
+	fill: []string{`pragma temp_store = file`, `pragma cache_size = -32768`},
+	// The log of one big transaction is as big as the database.
+	filled:  func([]string) string { return sqliteGuesses + `pragma wal_checkpoint(truncate)` },
+	examine: examineSQLite,
 }
 
 // sqliteStatistics tell SQLite's planner what tables look like that have filled:
@@ -87,7 +97,7 @@ const (
 	writerCache     = "cache_size(-32768)" // KiB
 	readerCache     = "cache_size(-8192)"  // of each connection that reads
 	checkpointAfter = "wal_autocheckpoint(16000)"
-	maxReaders      = 16 // at a time in transactions, and as many beside them
+	maxReaders      = 16 // at a time, and as many more
 )
 
 // OpenSQLite opens the database in a folder, which it makes if need be.
@@ -109,30 +119,66 @@ func OpenSQLite(dir string, observe Observe) (*Store, error) {
 	if err := errors.Join(err, probe.Close()); err != nil {
 		return nil, fmt.Errorf("can't write to the data folder: %w", err)
 	}
-	there := place{file, was}
-	write := openSQLiteFile(there, "immediate", "synchronous(full)", writerCache, checkpointAfter)
-	read := openSQLiteFile(there, "deferred", "query_only(1)", readerCache)
-	// Beside the sessions, the pools have connections for migrations and for
-	// statements outside of transactions.
-	readers := min(max(4, runtime.NumCPU()), maxReaders)
-	write.SetMaxOpenConns(2)
-	read.SetMaxOpenConns(2 * readers)
-	read.SetMaxIdleConns(2 * readers)
-	s := newStore(sqliteDialect, write, read, observe)
-	s.queries.conn = newPreparedDB(read)
-	writing, reading := newSessions(write, 1, "begin immediate"), newSessions(read, readers, "begin")
-	s.writer = newWriter(func(ctx context.Context) (transaction, error) {
-		if err := there.check(); err != nil {
+	at := place{file, was}
+	e := &sqliteEngine{
+		place:   at,
+		reading: newSessions(sqliteConnector(at, "deferred", "query_only(1)", readerCache), 2*min(max(4, runtime.NumCPU()), maxReaders), "begin"),
+	}
+	toWrite := sqliteConnector(at, "immediate", writerCache, checkpointAfter)
+	e.writing = newSessions(toWrite, 1, "begin immediate")
+	e.writer = newWriter(func(ctx context.Context) (*sessionTx, error) {
+		if err := at.check(); err != nil {
 			return nil, err
 		}
-		return writing.start(ctx)
-	}, s.queries.fail)
-	s.there = there.check
-	s.runTx = s.writer.run
-	s.listen = listenSQLite(writing)
-	s.beginView = reading.start
-	s.closeSessions = func() { writing.close(); reading.close() }
+		return e.writing.start(ctx)
+	}, sqliteDialect.fail)
+	db := sql.OpenDB(toWrite)
+	db.SetMaxOpenConns(1)
+	s := newStore(sqliteDialect, e, db, observe)
+	s.listen = listenSQLite(e.writing)
 	return s, nil
+}
+
+// sqliteEngine is a database file.
+type sqliteEngine struct {
+	place
+	writing, reading *sessions
+	writer           *writer
+}
+
+func (e *sqliteEngine) query(ctx context.Context, query string, args []any, each func(row) error) error {
+	return e.reading.use(ctx, func(s *session) error { return s.query(ctx, query, args, each) })
+}
+
+func (e *sqliteEngine) exec(ctx context.Context, wait bool, query string, args []any) (n int64, err error) {
+	err = e.writer.run(ctx, func(c conn) (err error) {
+		n, err = c.exec(ctx, wait, query, args)
+		return err
+	})
+	return n, err
+}
+
+func (e *sqliteEngine) view(ctx context.Context, read func(conn) error) error {
+	tx, err := e.reading.start(ctx)
+	if err != nil {
+		return sqliteDialect.fail(ctx, err)
+	}
+	defer tx.rollback() // nothing to keep
+	return read(tx)
+}
+
+func (e *sqliteEngine) tx(ctx context.Context, write func(conn) error) error {
+	return e.writer.run(ctx, write)
+}
+
+func (e *sqliteEngine) pools() map[string]func() PoolStats {
+	return map[string]func() PoolStats{"write": e.writing.stats, "read": e.reading.stats}
+}
+
+func (e *sqliteEngine) close() error {
+	e.writing.close()
+	e.reading.close()
+	return nil
 }
 
 // makeFolder makes a folder, and those above it, such that no power cut takes
@@ -157,13 +203,14 @@ func makeFolder(dir string) error {
 	return errors.Join(above.Sync(), above.Close())
 }
 
-func openSQLiteFile(at place, txLock string, pragmas ...string) *sql.DB {
+func sqliteConnector(at place, txLock string, pragmas ...string) placeConnector {
 	query := url.Values{"_txlock": {txLock}, "mode": {"rw"}} // it is there, or it was moved
-	for _, pragma := range append([]string{"busy_timeout(10000)", "journal_mode(wal)", "foreign_keys(1)", "temp_store(memory)"}, pragmas...) {
+	usual := []string{"busy_timeout(10000)", "journal_mode(wal)", "synchronous(full)", "foreign_keys(1)", "temp_store(memory)"}
+	for _, pragma := range append(usual, pragmas...) {
 		query.Add("_pragma", pragma)
 	}
 	name := url.URL{Scheme: "file", Opaque: url.PathEscape(at.file), RawQuery: query.Encode()}
-	return sql.OpenDB(placeConnector{at, name.String()})
+	return placeConnector{at, name.String()}
 }
 
 // Damaged tells whether SQLite found that a file is no database, or not a whole

@@ -7,11 +7,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pressly/goose/v3"
 
 	"galley/internal/cms"
@@ -22,73 +20,76 @@ type Observe func(use string, took time.Duration)
 
 // Store is a cms.Store on a SQL database.
 type Store struct {
-	queries // on the read pool
-	write   *sql.DB
-	read    *sql.DB
-	dialect *dialect
+	queries // single statements, each of the state at its beginning
+	engine  engine
+	db      *sql.DB // for migrations
 	observe Observe
 
-	runTx     func(context.Context, func(conn) error) error
-	listen    func(ctx context.Context, changed func(...cms.Subject), listening func(bool))
-	notifier  *notifier // nil: there are no other nodes
-	looks     *looks
-	writer    *writer // nil: transactions do not wait for each other
-	beginTx   func(context.Context) (transaction, error)
-	beginView func(context.Context) (transaction, error)
-	there     func() error // tells why the store is not where it was
-	// closeSessions closes the connections that the pools have given away.
-	closeSessions func()
-	provider      func() (*goose.Provider, error)
+	listen   func(ctx context.Context, changed func(...cms.Subject), listening func(bool))
+	notifier *notifier // nil: there are no other nodes
+	looks    *looks
+	provider func() (*goose.Provider, error)
 }
 
-// transaction is what database/sql calls one.
-type transaction interface {
+// engine is a database. Its errors are those that the callers of a store know,
+// but for those of single statements, which are the driver's.
+type engine interface {
 	conn
-	Commit() error
-	Rollback() error
+
+	// view runs a callback in a read-only transaction on one snapshot.
+	view(ctx context.Context, read func(conn) error) error
+	// tx runs a callback in a transaction, and commits it unless the callback
+	// fails. The callback may run more than once.
+	tx(ctx context.Context, write func(conn) error) error
+	// check returns an error if the database is no longer the one that was opened.
+	check() error
+	pools() map[string]func() PoolStats
+	close() error
+}
+
+// conn runs statements, which are in the dialect of the engine.
+type conn interface {
+	// query calls a function with each row of the result. The row is valid
+	// until the function returns.
+	query(ctx context.Context, query string, args []any, each func(row) error) error
+	// exec runs a statement and returns how many rows it touched. One that need not
+	// be waited for may be sent with the next one, which then returns its error.
+	exec(ctx context.Context, wait bool, query string, args []any) (int64, error)
+}
+
+// row is what scanning needs of one.
+type row interface{ Scan(dest ...any) error }
+
+// PoolStats is the state of a pool of connections.
+type PoolStats struct {
+	Max, Open, InUse int64
+	Waits            int64         // how often a connection had to be waited for
+	Waited           time.Duration // how long in all
 }
 
 var _ cms.Store = (*Store)(nil)
 
-func newStore(d *dialect, write, read *sql.DB, observe Observe) *Store {
+func newStore(d *dialect, e engine, db *sql.DB, observe Observe) *Store {
 	if observe == nil {
 		observe = func(string, time.Duration) {}
 	}
-	s := &Store{queries: queries{conn: read, dialect: d}, looks: &looks{}, write: write, read: read, dialect: d, observe: observe}
-	s.runTx = s.runOwnTx
-	s.there = func() error { return nil }
-	s.beginTx = func(ctx context.Context) (transaction, error) { return write.BeginTx(ctx, nil) }
-	s.beginView = func(ctx context.Context) (transaction, error) { return read.BeginTx(ctx, d.view) }
-	s.provider = sync.OnceValues(s.newProvider)
+	s := &Store{queries: queries{conn: e, dialect: d}, engine: e, db: db, looks: &looks{}, observe: observe}
+	s.provider = sync.OnceValues(func() (*goose.Provider, error) { return newProvider(d, db) })
 	return s
 }
 
 // Pools are the connection pools by name, for metrics.
-func (s *Store) Pools() map[string]*sql.DB {
-	if s.read == s.write {
-		return map[string]*sql.DB{"main": s.write}
-	}
-	return map[string]*sql.DB{"write": s.write, "read": s.read}
-}
+func (s *Store) Pools() map[string]func() PoolStats { return s.engine.pools() }
 
 // Close gives up every connection.
 func (s *Store) Close() error {
-	if s.read == s.write {
-		return s.write.Close()
-	}
-	s.closeSessions()
-	return errors.Join(s.read.Close(), s.write.Close())
+	return errors.Join(s.db.Close(), s.engine.close())
 }
 
-// View reads everything of one moment.
+// View reads everything of one snapshot.
 func (s *Store) View(ctx context.Context, read func(cms.Reader) error) error {
 	defer s.timed("view")()
-	tx, err := s.beginView(ctx)
-	if err != nil {
-		return s.queries.fail(ctx, err)
-	}
-	defer func() { _ = tx.Rollback() }() // nothing to keep
-	return read(queries{conn: tx, dialect: s.dialect})
+	return s.engine.view(ctx, func(c conn) error { return read(queries{conn: c, dialect: s.dialect}) })
 }
 
 // maxTries bounds how often a transaction runs again after a deadlock or a
@@ -99,11 +100,11 @@ const maxTries = 10
 func (s *Store) InTx(ctx context.Context, write func(cms.Tx) error) error {
 	defer s.timed("tx")()
 	for try := 1; ; try++ {
-		err := s.runTx(ctx, func(c conn) error {
+		err := s.engine.tx(ctx, func(c conn) error {
 			if err := write(queries{conn: c, dialect: s.dialect, looks: s.looks}); err != nil {
 				return err
 			}
-			return s.queries.fail(ctx, ctx.Err()) // the caller has left
+			return s.fail(ctx, ctx.Err()) // the caller has left
 		})
 		if _, retries := errors.AsType[*retryError](err); !retries {
 			return err
@@ -112,19 +113,6 @@ func (s *Store) InTx(ctx context.Context, write func(cms.Tx) error) error {
 			return cms.Unavailable(err)
 		}
 	}
-}
-
-// runOwnTx runs a callback in a transaction of its own.
-func (s *Store) runOwnTx(ctx context.Context, write func(conn) error) error {
-	tx, err := s.beginTx(ctx)
-	if err != nil {
-		return s.queries.fail(ctx, err)
-	}
-	defer func() { _ = tx.Rollback() }() // does nothing after a commit
-	if err := write(tx); err != nil {
-		return err
-	}
-	return s.queries.fail(ctx, tx.Commit())
 }
 
 func (s *Store) timed(use string) func() {
@@ -141,49 +129,32 @@ func (e *retryError) Unwrap() error { return e.cause }
 // errNoRows says that a query found nothing; callers turn it into NotFound.
 var errNoRows = errors.New("no rows")
 
-// conn is what a pool and a transaction have in common.
-type conn interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // queries runs the store's statements on a pool or in a transaction.
 type queries struct {
 	conn    conn
 	dialect *dialect
-	looks   *looks   // of transactions
-	finders *finders // of a pool far away; nil: reads share nothing
+	looks   *looks // of transactions
 }
 
 var _ cms.Tx = queries{}
 
 // exec runs a statement and returns how many rows it touched.
 func (q queries) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	result, err := q.conn.ExecContext(ctx, q.dialect.rebind(query), q.dialect.args(args)...)
-	if err != nil {
-		return 0, q.fail(ctx, err)
-	}
-	n, err := result.RowsAffected()
+	n, err := q.conn.exec(ctx, true, q.dialect.rebind(query), q.dialect.args(args))
 	return n, q.fail(ctx, err)
 }
 
-// run is exec for statements whose count does not matter. What goes wrong with one
-// may show with the next.
+// run is exec for statements whose count does not matter. The error of one may be
+// returned by the next.
 func (q queries) run(ctx context.Context, query string, args ...any) error {
-	if tx, ok := q.conn.(*queuedTx); ok {
-		return q.fail(ctx, tx.later(ctx, q.dialect.rebind(query), q.dialect.args(args)))
-	}
-	_, err := q.exec(ctx, query, args...)
-	return err
+	_, err := q.conn.exec(ctx, false, q.dialect.rebind(query), q.dialect.args(args))
+	return q.fail(ctx, err)
 }
-
-// row is what scanning needs of one.
-type row interface{ Scan(dest ...any) error }
 
 // all returns every row of a query.
 func all[T any](ctx context.Context, q queries, scan func(row) (T, error), query string, args ...any) ([]T, error) {
 	var items []T
-	err := q.each(ctx, q.dialect.rebind(query), q.dialect.args(args), func(r row) error {
+	err := q.conn.query(ctx, q.dialect.rebind(query), q.dialect.args(args), func(r row) error {
 		item, err := scan(r)
 		if err == nil {
 			err = ctx.Err()
@@ -195,31 +166,6 @@ func all[T any](ctx context.Context, q queries, scan func(row) (T, error), query
 		return nil, q.fail(ctx, err)
 	}
 	return items, nil
-}
-
-// each shows every row of a query, one after the other.
-func (q queries) each(ctx context.Context, query string, args []any, show func(row) error) error {
-	switch conn := q.conn.(type) {
-	case *queuedTx:
-		return conn.each(ctx, query, args, show)
-	case rowPool:
-		// What did not get through to the server is left to database/sql, which
-		// tries again, and in the end on a new connection.
-		if err := conn.each(ctx, query, args, show); !pgconn.SafeToRetry(err) {
-			return err
-		}
-	}
-	rows, err := q.conn.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what matters
-	for rows.Next() {
-		if err := show(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }
 
 // one returns the first row of a query, or errNoRows.
@@ -243,21 +189,4 @@ func found[T any](kind cms.Kind, item T, err error) (T, error) {
 	return item, err
 }
 
-// fail turns a driver's error into one that the caller of the store knows.
-func (q queries) fail(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	if ctx.Err() != nil {
-		return cms.Unavailable(fmt.Errorf("%w: %w", ctx.Err(), err))
-	}
-	switch q.dialect.classify(err) {
-	case failUnique:
-		return cms.Conflict("A resource with these values already exists")
-	case failRetry, failLocked:
-		return &retryError{err}
-	case failUnavailable, failBusy:
-		return cms.Unavailable(err)
-	}
-	return fmt.Errorf("store: %w", err)
-}
+func (q queries) fail(ctx context.Context, err error) error { return q.dialect.fail(ctx, err) }

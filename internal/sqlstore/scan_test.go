@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jackc/pgx/v5"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"galley/internal/cms"
 	"galley/internal/pgtest"
@@ -47,19 +49,26 @@ const everyKindNull = `select cast('01a1e52f-4384-7663-aab8-774c666423fb' as uui
 	cast(null as bytea), cast(0 as smallint), cast(0 as integer), cast(0 as bigint), cast(0 as smallint), cast(0 as integer), cast(0 as integer),
 	false, cast(null as boolean), cast(null as double precision), cast(0 as bigint), cast(null as bigint), null`
 
-func TestRowsAreReadAsDatabaseSQLReadsThem(t *testing.T) {
-	s := postgresForTest(t)
-	if _, ok := s.queries.conn.(rowPool); !ok {
-		t.Fatalf("the store reads by a %T", s.queries.conn)
+func TestEveryKindOfValueIsRead(t *testing.T) {
+	id := cms.ID(uuid.MustParse("01a1e52f-4384-7663-aab8-774c666423fb"))
+	full := everyKind{
+		id, "a é", new(""), new(cms.Frequency("daily")), []byte{0, 255}, -2, -3, -4, 1, 511, 7, true, new(false), new(-0.5),
+		time.UnixMicro(1700000000000001).UTC(), new(time.UnixMicro(-1).UTC()),
 	}
-	usual := queries{conn: s.read, dialect: s.dialect}
-	for _, query := range []string{everyKindOnce, everyKindNull, everyKindOnce + ` where false`, everyKindNull + ` union all ` + everyKindOnce} {
-		want, err := all(t.Context(), usual, scanEveryKind, query)
-		do(t, err)
-		got, err := all(t.Context(), s.queries, scanEveryKind, query)
-		do(t, err)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s\n%s", query, diff)
+	for name, s := range map[string]*Store{"sqlite": sqliteForTest(t), "postgres": postgresForTest(t)} {
+		for query, want := range map[string][]everyKind{
+			everyKindOnce: {full}, everyKindOnce + ` where false`: nil,
+			everyKindNull + ` union all ` + everyKindOnce: {{ID: id, At: time.UnixMicro(0).UTC()}, full},
+		} {
+			if s.dialect.local {
+				query = strings.NewReplacer(`cast('01a1e52f-4384-7663-aab8-774c666423fb' as uuid)`, `x'01a1e52f43847663aab8774c666423fb'`,
+					`cast('\x00ff' as bytea)`, `x'00ff'`, ` as bytea)`, ` as blob)`).Replace(query)
+			}
+			got, err := all(t.Context(), s.queries, scanEveryKind, query)
+			do(t, err)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: %s\n%s", name, query, diff)
+			}
 		}
 	}
 }
@@ -93,8 +102,8 @@ func TestRowsThatAreNotAsExpected(t *testing.T) {
 			t.Errorf("got %d", n)
 		}
 	}
-	if open := s.read.Stats(); open.InUse != 0 {
-		t.Errorf("%d connections are in use", open.InUse)
+	if used := s.engine.pools()["main"]().InUse; used != 0 {
+		t.Errorf("%d connections are in use", used)
 	}
 }
 
@@ -102,13 +111,10 @@ func TestRowsThatAreNotAsExpected(t *testing.T) {
 func TestRowsAreReadOnAnotherConnectionWhenOneIsGone(t *testing.T) {
 	s := postgresForTest(t)
 	for range 3 {
-		conn, err := s.read.Conn(t.Context())
-		do(t, err)
-		do(t, conn.Raw(func(c any) error {
-			closer, _ := c.(interface{ Conn() *pgx.Conn })
-			return closer.Conn().Close(t.Context())
+		do(t, s.engine.(*postgresEngine).pool.AcquireFunc(t.Context(), func(c *pgxpool.Conn) error {
+			// The pool does not know that the other end has gone.
+			return c.Conn().PgConn().Conn().Close()
 		}))
-		do(t, conn.Close())
 		n, err := one(t.Context(), s.queries, func(r row) (n int64, err error) { return n, r.Scan(&n) }, `select 1::bigint`)
 		if do(t, err); n != 1 {
 			t.Errorf("got %d", n)
@@ -116,8 +122,7 @@ func TestRowsAreReadOnAnotherConnectionWhenOneIsGone(t *testing.T) {
 	}
 }
 
-// Values come as text in some ways to run statements, which are left to
-// database/sql.
+// Values come as text in some ways to run statements.
 func TestOtherWaysToRunStatements(t *testing.T) {
 	for _, mode := range []string{"exec", "simple_protocol", "cache_describe", "describe_exec"} {
 		address, err := url.Parse(pgtest.URL(t))

@@ -28,7 +28,7 @@ const rollbackTime = 5 * time.Second
 type postgresTx struct {
 	conn   *pgxpool.Conn // nil: the transaction is over
 	queue  *pgx.Batch
-	values int // in the queue
+	values int   // in the queue
 	sent   bool  // the beginning was
 	failed error // why nothing more is sent: it might not be in the transaction
 }

@@ -86,7 +86,7 @@ func TestArguments(t *testing.T) {
 	if got := sqliteDialect.arg(id); !reflect.DeepEqual(got, id[:]) {
 		t.Errorf("SQLite: an id became %v", got)
 	}
-	if got := postgresDialect.arg(id); got != id.String() {
+	if got := postgresDialect.arg(id); got != id {
 		t.Errorf("PostgreSQL: an id became %v", got)
 	}
 }

@@ -38,7 +38,6 @@ var notBySiteIndexes = map[string]string{
 // text, and why.
 var crossing = map[string]string{
 	"(select d.site_id from directory d": "a page is asked for by its id alone",
-	"from directory d join site":         "a page is written to by its id alone",
 	"join site_key k":                    "a Site key leads to its site",
 	"where s.workspace_id = ":            "a workspace's sites are listed",
 	"select id, workspace_id from site":  "an app is given some sites",

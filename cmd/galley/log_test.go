@@ -81,11 +81,22 @@ func TestEachRequestIsOneLineOfTheLog(t *testing.T) {
 				t.Fatalf("%d lines of the log: %v", len(lines), lines)
 			}
 			line := lines[0]
-			if line["credential"] != test.credential || line["route"] != test.route || line["status"] != test.status || line["method"] != test.method {
+			credential, _ := line["credential"].(string)
+			if credential != test.credential || line["route"] != test.route || line["status"] != test.status || line["method"] != test.method {
 				t.Errorf("logged %v", line)
 			}
-			if seconds, ok := line["duration"].(float64); !ok || seconds <= 0 || seconds > patience.Seconds() {
-				t.Errorf("duration %v", line["duration"])
+			if ms, ok := line["durationMs"].(float64); !ok || ms <= 0 || ms > 1000*patience.Seconds() {
+				t.Errorf("durationMs %v", line["durationMs"])
+			}
+			if line["client"] != "127.0.0.1" {
+				t.Errorf("client %v", line["client"])
+			}
+			wantSite := any(nil)
+			if strings.Contains(test.target, siteID) || strings.Contains(test.target, page) {
+				wantSite = siteID
+			}
+			if line["siteId"] != wantSite {
+				t.Errorf("siteId %v, want %v", line["siteId"], wantSite)
 			}
 		})
 	}

@@ -85,7 +85,7 @@ func newFixture(b *testing.B, store *sqlstore.Store, err error) *fixture {
 			App:     ratelimit.Rate{Requests: 1e9, Period: time.Second},
 			Buckets: ratelimit.Local{Memory: ratelimit.NewMemory()},
 		},
-		Ready: store.Ping, Version: "bench",
+		Ready: func() error { return nil }, Version: "bench",
 	})
 	for range sites {
 		f.fill(b)

@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -167,11 +168,20 @@ func newLog(out io.Writer, level string) (log *slog.Logger, flush func()) {
 	}
 	if file, ok := out.(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			options.ReplaceAttr = readableDuration
 			return slog.New(slog.NewTextHandler(out, &options)), func() {}
 		}
 	}
 	buffer := newLogBuffer(out)
 	return slog.New(slog.NewJSONHandler(buffer, &options)), buffer.Flush
+}
+
+// readableDuration writes the duration of a request as people read it: 1.24ms.
+func readableDuration(_ []string, a slog.Attr) slog.Attr {
+	if a.Key != httpapi.DurationKey {
+		return a
+	}
+	return slog.Duration("duration", time.Duration(a.Value.Float64()*float64(time.Millisecond)))
 }
 
 type versionCommand struct{}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"log/slog"
@@ -11,7 +12,6 @@ import (
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
 
-	"galley/internal/httpapi"
 	"galley/internal/server"
 )
 
@@ -87,23 +87,16 @@ func (c *serveCommand) fetchedCertificates(log *slog.Logger) *tls.Config {
 }
 
 // server makes the server that the settings ask for.
-func (c *serveCommand) server(encryption *tls.Config, registry *prometheus.Registry, log *slog.Logger, jobs []server.Job) *server.Server {
-	srv := server.New(log, c.DrainDelay, append(jobs, server.KeepSmall())...)
-	srv.TLS = encryption
-	if encryption == nil {
-		srv.Refusal = httpapi.Refusal // nothing can be said before TLS is agreed on
-	}
+func (c *serveCommand) server(encryption *tls.Config, check func(context.Context) error, registry *prometheus.Registry, log *slog.Logger, jobs []server.Job) *server.Server {
+	srv := server.New(log, c.DrainDelay, jobs...)
+	srv.TLS, srv.Check = encryption, check
 	srv.MaxConnections = server.RoomFor(c.MaxConnections)
 	if srv.MaxConnections < c.MaxConnections {
 		log.Warn("the limit on open files leaves room for fewer connections than --max-connections: raise it, or lower the setting",
 			"connections", srv.MaxConnections, "wanted", c.MaxConnections)
 	}
-	registry.MustRegister(
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "galley_connections", Help: "Connections that are open.",
-		}, func() float64 { return float64(srv.Connections()) }),
-		prometheus.NewCounterFunc(httpapi.ShedCounter("connections"), func() float64 { return float64(srv.Refused()) }),
-		prometheus.NewCounterFunc(httpapi.ShedCounter("late"), func() float64 { return float64(srv.Late()) }),
-	)
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "galley_http_connections", Help: "Connections that are open.",
+	}, func() float64 { return float64(srv.Connections()) }))
 	return srv
 }

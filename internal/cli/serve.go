@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -39,7 +41,10 @@ func (c *serveCommand) Help() string {
 }
 
 func (c *serveCommand) Run(t *terminal) (err error) {
-	signal.Ignore(syscall.SIGPIPE) // whoever reads the log may go
+	signal.Ignore(syscall.SIGPIPE) // the reader of the log may end
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbagePercent)
+	}
 	if err := errors.Join(config.CheckVariables(t.parser.Model, os.Environ()), c.check()); err != nil {
 		return err
 	}
@@ -118,13 +123,14 @@ func (c *serveCommand) Run(t *terminal) (err error) {
 	}
 	t.lost = nil // the server goes on, and the log says the rest
 	log.Info("listening", "address", address)
-	srv := c.server(encryption, registry, log, c.jobs(svc, registry, log))
+	srv := c.server(encryption, store.Ping, registry, log, c.jobs(svc, store, registry, log))
 	stopWatching := watch(t.ctx, svc)
 	defer stopWatching()
-	api := c.handler(svc, store, buckets, srv, registry, log)
-	srv.Quick = api.Quick
-	return srv.Run(t.ctx, listener, api)
+	return srv.Run(t.ctx, listener, c.handler(svc, buckets, srv, registry, log))
 }
+
+// garbagePercent is GOGC unless the environment sets another.
+const garbagePercent = 100
 
 // slowStart is how long a start may take before somebody wonders.
 const slowStart = 2 * time.Second
@@ -287,18 +293,18 @@ Try it:
 `, first.Key, first.App.WorkspaceID, data, first.Key, address)
 }
 
-func (c *serveCommand) handler(svc *service.Service, store *sqlstore.Store, buckets httpapi.Buckets, srv *server.Server, registry *prometheus.Registry, log *slog.Logger) *httpapi.API {
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+func (c *serveCommand) handler(svc *service.Service, buckets httpapi.Buckets, srv *server.Server, registry *prometheus.Registry, log *slog.Logger) *httpapi.API {
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "galley_build_info", Help: "Always 1; the labels tell which program runs.",
+		ConstLabels: prometheus.Labels{"version": Version, "goversion": runtime.Version()},
+	})
+	info.Set(1)
+	registry.MustRegister(info, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return httpapi.New(httpapi.Options{
 		Service: svc, Log: log, Registry: registry, Version: Version, CacheBytes: c.CacheSize,
 		Limits:         httpapi.Limits{App: c.AppRate, Site: c.SiteRate, Auth: c.AuthRate, Buckets: buckets},
 		TrustedProxies: c.TrustedProxies, Origins: c.CORSOrigins, MaxInFlight: c.MaxInFlight, Crowded: srv.Crowded,
-		Ready: func(ctx context.Context) error {
-			if err := srv.Ready(); err != nil {
-				return err
-			}
-			return store.Ping(ctx)
-		},
+		Ready: srv.Ready,
 	})
 }
 
@@ -349,10 +355,11 @@ func seeHearing(svc *service.Service, registry *prometheus.Registry, log *slog.L
 // site: one that has to wait for its site holds up no other.
 const dueAtATime = 2
 
-func (c *serveCommand) jobs(svc *service.Service, registry *prometheus.Registry, log *slog.Logger) []server.Job {
+func (c *serveCommand) jobs(svc *service.Service, store *sqlstore.Store, registry *prometheus.Registry, log *slog.Logger) []server.Job {
 	due := server.Job{Name: "publish what is due", Every: time.Second, Run: publishDue(svc, registry, log)}
 	return append(slices.Repeat([]server.Job{due}, dueAtATime),
 		server.Job{Name: "see whether others are heard", Every: 5 * time.Second, Run: seeHearing(svc, registry, log)},
+		server.Job{Name: "measure the store", Every: time.Minute, First: time.Second, Run: measureStore(store, registry)},
 		server.Job{Name: "save when apps were used", Every: time.Minute, Run: svc.SaveUsage, AtStop: true},
 		oneNode(svc, server.Job{Name: "forget kept answers", Every: 10 * time.Minute, Run: svc.ForgetAnswers}),
 		oneNode(svc, server.Job{Name: "purge deleted sites", Every: time.Hour, Run: func(ctx context.Context) error {
@@ -375,6 +382,20 @@ func (c *serveCommand) jobs(svc *service.Service, registry *prometheus.Registry,
 			return svc.PurgeAudit(ctx, c.Audit)
 		}}),
 	)
+}
+
+// measureStore keeps the metric of the store's size: it is too much work for
+// each scrape.
+func measureStore(store *sqlstore.Store, registry *prometheus.Registry) func(context.Context) error {
+	size := prometheus.NewGauge(prometheus.GaugeOpts{Name: "galley_store_size_bytes", Help: "Size of the database."})
+	registry.MustRegister(size)
+	return func(ctx context.Context) error {
+		bytes, err := store.Size(ctx)
+		if err == nil {
+			size.Set(float64(bytes))
+		}
+		return err
+	}
 }
 
 // publishDue runs the scheduled publishes whose time has come, and tells what

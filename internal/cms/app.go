@@ -10,16 +10,18 @@ import (
 // Scope is a right that an app has throughout its sites.
 type Scope string
 
-// The scopes. Admin covers apps, the workspace and the audit trail.
+// The scopes. Admin covers apps, the workspace and the audit trail; operator
+// covers the metrics and profiles of the whole installation.
 const (
-	ScopeRead    Scope = "read"
-	ScopeWrite   Scope = "write"
-	ScopePublish Scope = "publish"
-	ScopeAdmin   Scope = "admin"
+	ScopeRead     Scope = "read"
+	ScopeWrite    Scope = "write"
+	ScopePublish  Scope = "publish"
+	ScopeAdmin    Scope = "admin"
+	ScopeOperator Scope = "operator"
 )
 
 // Scopes lists every scope, in the order in which they are answered.
-var Scopes = []Scope{ScopeRead, ScopeWrite, ScopePublish, ScopeAdmin}
+var Scopes = []Scope{ScopeRead, ScopeWrite, ScopePublish, ScopeAdmin, ScopeOperator}
 
 // MaxAppSites is the largest number of sites that an app can be restricted to.
 const MaxAppSites = 1000

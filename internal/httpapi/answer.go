@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -36,6 +38,17 @@ func ok(body any) answer { return answer{status: http.StatusOK, body: body} }
 
 func created(location string, body any) answer {
 	return answer{status: http.StatusCreated, body: body, location: location}
+}
+
+// encode turns a wire type into a line of JSON. Wire types always encode.
+func encode(body any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(body); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
 }
 
 // encoded is the body as it goes over the wire.
@@ -133,6 +146,9 @@ func (a *API) write(w http.ResponseWriter, r *request, ans answer) {
 		writeJSON(w, ans.status, body)
 		return
 	}
+	if len(ans.about) > 0 {
+		r.site = ans.about[0].ID
+	}
 	a.cache.keep(r, ans, body, tag)
 	sendTagged(w, r, ans.status, body, tag)
 }
@@ -203,12 +219,12 @@ func tagListed(header []string, does func(tag string) bool) bool {
 			if !closed || tag != `"`+inside+`"` && tag != `W/"`+inside+`"` {
 				break
 			}
-			if does(tag) {
-				return true
-			}
 			line = strings.TrimLeft(rest, blanks)
 			if line != "" && line[0] != ',' {
 				break
+			}
+			if does(tag) {
+				return true
 			}
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -27,8 +26,9 @@ type Options struct {
 	Log      *slog.Logger
 	Registry *prometheus.Registry
 	Limits   Limits
-	// Ready tells why the server should not be sent requests, or nil.
-	Ready func(context.Context) error
+	// Ready returns why the server should not be sent requests, or nil. It must
+	// not block.
+	Ready func() error
 	// CacheBytes bounds the answers kept in memory; 0 keeps none.
 	CacheBytes int64
 	// Version of the program, for the interface document.
@@ -45,30 +45,29 @@ type Options struct {
 
 // API is the handler of every address.
 type API struct {
-	svc      *service.Service
-	log      *slog.Logger
-	metrics  *metrics
-	cache    *cache
-	limits   Limits
-	proxies  proxies
-	origins  origins
-	vary     []string // the header of every answer
-	gate     *gate
-	backlog  *backlog
-	crowded  func() bool
-	ready    *ready
-	table    []*endpoint
-	router   router
-	open     map[string]http.HandlerFunc // addresses that need no key
-	internal map[string]operator         // addresses for operators
+	svc       *service.Service
+	log       *slog.Logger
+	metrics   *metrics
+	cache     *cache
+	limits    Limits
+	proxies   proxies
+	origins   origins
+	vary      []string // the header of every answer
+	admission *admission
+	crowded   func() bool
+	ready     func() error
+	table     []*endpoint
+	router    router
+	open      map[string]http.HandlerFunc // addresses that need no key
+	internal  map[string]operator         // addresses for operators
 }
 
 // New makes the handler.
 func New(o Options) *API {
 	a := &API{
-		svc: o.Service, log: o.Log, metrics: newMetrics(o.Registry), limits: o.Limits, ready: &ready{ask: o.Ready},
+		svc: o.Service, log: o.Log, metrics: newMetrics(o.Registry), limits: o.Limits, ready: o.Ready,
 		proxies: o.TrustedProxies, origins: o.Origins, vary: []string{origins(o.Origins).vary()}, crowded: o.Crowded,
-		gate: newGate(cmp.Or(o.MaxInFlight, defaultInFlight), o.Registry), backlog: newBacklog(o.Registry),
+		admission: newAdmission(cmp.Or(o.MaxInFlight, defaultInFlight), o.Registry),
 	}
 	a.cache = newCache(o.Service, o.CacheBytes, o.Registry)
 	a.table = a.endpoints()
@@ -89,8 +88,9 @@ type request struct {
 	pattern    string // of the address, for logs and metrics
 	values     map[string]string
 	query      query
-	unread     bool  // there is a body, and not all of it was read
-	version    int64 // of the store before anything was read for it
+	site       cms.ID // NoID: not known
+	unread     bool   // there is a body, and not all of it was read
+	version    int64  // of the store before anything was read for it
 }
 
 // ServeHTTP answers every request there is, with JSON where the interface is
@@ -98,7 +98,7 @@ type request struct {
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	req := &request{Request: r, id: cms.NewID().String(), start: start, pattern: unmatched, unread: r.ContentLength != 0}
-	out := &responseWriter{ResponseWriter: w, request: req, backlog: a.backlog}
+	out := &responseWriter{ResponseWriter: w, request: req, admission: a.admission}
 	h := w.Header()
 	protect(h, r)
 	h["X-Request-Id"] = []string{req.id}
@@ -111,13 +111,9 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() {
 		if cause := recover(); cause != nil && cause != http.ErrAbortHandler { //nolint:errorlint // the documented sentinel is compared, not wrapped
-			p, ok := cause.(*workPanic)
-			if !ok {
-				p = &workPanic{cause, debug.Stack()}
-			}
-			a.log.Error("panic", "requestId", req.id, "cause", fmt.Sprint(p.cause), "stack", string(p.stack))
+			a.log.Error("panic", "requestId", req.id, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
 			if !out.wrote {
-				a.fail(out, req, fmt.Errorf("panic: %v", p.cause))
+				a.fail(out, req, fmt.Errorf("panic: %v", cause))
 			}
 		}
 		a.observe(req, out.status, time.Since(start))
@@ -151,21 +147,11 @@ func (a *API) serve(w *responseWriter, r *request) {
 	defer cancel()
 	r.Request = r.WithContext(ctx)
 	if operator, ok := a.internal[path]; ok {
-		err := a.admit(w, r, func() error {
-			r.pattern = path
-			if !slices.Contains(operator.methods, methodOf(r)) {
-				return methodNotAllowed(w, operator.methods)
-			}
-			if err := r.who.Allow(cms.ScopeAdmin, false); err != nil {
-				return err
-			}
-			return checkSeconds(r.URL.Query()["seconds"])
-		})
-		if err == nil {
-			operator.handler.ServeHTTP(w, original)
-			return
+		r.pattern = path
+		err := a.admission.do(ctx, false, func() error { return a.operate(w, r, original, operator) })
+		if err != nil {
+			a.refuse(w, r, err)
 		}
-		a.refuse(w, r, err)
 		return
 	}
 	answer, err := a.work(w, r, path)
@@ -203,6 +189,9 @@ func (a *API) answer(w http.ResponseWriter, r *request, path string) (answer, er
 	if !r.query.versionGiven {
 		r.query.version = r.who.DefaultVersion()
 	}
+	if r.site = r.query.siteID; r.site == cms.NoID {
+		r.site, _ = cms.ParseID(r.values["siteId"])
+	}
 	if err := r.who.Allow(r.endpoint.scope, r.endpoint.siteKey); err != nil {
 		return answer{}, err
 	}
@@ -229,11 +218,11 @@ func methodNotAllowed(w http.ResponseWriter, allow []string) error {
 // responseWriter notes what was answered.
 type responseWriter struct {
 	http.ResponseWriter
-	request *request
-	backlog *backlog
-	shared  bool // the answer is the same for all, and in memory once
-	status  int
-	wrote   bool
+	request   *request
+	admission *admission
+	shared    bool // the body is in memory once for all requests
+	status    int
+	wrote     bool
 }
 
 func (w *responseWriter) WriteHeader(status int) {
@@ -248,7 +237,7 @@ func (w *responseWriter) Write(b []byte) (int, error) {
 	if !w.wrote {
 		w.WriteHeader(http.StatusOK)
 	}
-	return w.backlog.send(w.ResponseWriter, b, w.shared)
+	return w.admission.send(w.ResponseWriter, b, w.shared)
 }
 
 // hurry gives the rest of a body that was not read little time: net/http waits

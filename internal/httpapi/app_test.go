@@ -21,7 +21,7 @@ func TestAppKeyIsShownOnce(t *testing.T) {
 		made := s.must(t, 201, "POST", "/v2/apps", `{"name":"Importer","description":"Nightly"}`)
 		id, key := made.str(t, "id"), made.str(t, "key")
 		checkEqual(t, "hint", key[len(key)-4:], made.str(t, "keyHint"))
-		checkEqual(t, "scopes of the maker", any([]any{"read", "write", "publish", "admin"}), made.json(t)["scopes"])
+		checkEqual(t, "scopes of the maker", any([]any{"read", "write", "publish", "admin", "operator"}), made.json(t)["scopes"])
 		for _, r := range []reply{
 			s.must(t, 200, "GET", "/v2/apps/"+id, ""), s.must(t, 200, "GET", "/v2/apps", ""),
 			s.must(t, 200, "PATCH", "/v2/apps/"+id, `{"name":"Other"}`),

@@ -28,6 +28,16 @@ func (a *API) authenticate(h http.Header, r *request) error {
 	return a.limits.admitCredential(h, r)
 }
 
+// knows tells whether a request's key can be checked without the store.
+func (a *API) knows(r *request) bool {
+	key, err := credential(r)
+	if err != nil {
+		return true
+	}
+	_, known := a.svc.Recognize(key)
+	return known
+}
+
 // refuseStranger counts a request that nobody's key came with.
 func (a *API) refuseStranger(h http.Header, r *request, reason error) error {
 	if tooMany := a.limits.admitStranger(h, r, a.proxies.client(r.Request)); tooMany != nil {

@@ -61,7 +61,7 @@ func hostileKeyValues() []hostile {
 
 var hostileAddresses = slices.Concat(
 	eachRaw(hostile{name: "no such address", target: "%s", status: 404, message: "There is nothing at this address"},
-		"/", "/v2", "/v2/", "/v2//locales?siteId={site}", "/v2/./locales?siteId={site}", "/v2/locales/?siteId={site}", "/v2/locales/fr/?siteId={site}",
+		"/v2", "/v2/", "/v2//locales?siteId={site}", "/v2/./locales?siteId={site}", "/v2/locales/?siteId={site}", "/v2/locales/fr/?siteId={site}",
 		"/V2/locales?siteId={site}", "/v3/locales?siteId={site}", "/v6/locales?siteId={site}", "/v2/pages?siteId={site}", "/v2/Locales?siteId={site}",
 		"/v2/../v2/locales?siteId={site}", "/v2/sites/../locales?siteId={site}", "/v2%2Flocales?siteId={site}", "/v2/locales%2F?siteId={site}",
 		"/v2/locales%00?siteId={site}", "/v2/locales;v=1?siteId={site}", "/v2/%6Cocales?siteId={site}", "//v2/locales?siteId={site}",

@@ -10,16 +10,17 @@ var siteIDField = []string{"siteId"}
 var hostileSiteIDs = slices.Concat(
 	eachRaw(hostile{name: "query", target: "/v2/locales%s", status: 400, fields: siteIDField},
 		"", "?", "?siteId", "?siteId=", "?siteId=abc", "?siteId=%20{site}", "?siteId={site}%20", "?siteId=+{site}", "?siteId="+strings.Repeat("a", 10_000),
-		"?siteId=%00", "?siteId={site}%00", "?siteId={site}&siteId={site}", "?siteId={site}&siteId={other}", "?siteId={site}&siteId=", "?siteId[]={site}",
-		"?siteId%5B%5D={site}", "?SITEID={site}", "?siteid={site}", "?siteId={site};limit=5", "?siteId=%zz", "?siteId=%", "?siteId=%FF", "?siteId={site}%FF",
-		"?siteId=%7B{site}%7D", "?siteId=urn:uuid:{site}", "?siteId=null", "?siteId=*", "?siteId={site},{other}", "?%20siteId={site}", "?siteId%00={site}",
+		"?siteId=%00", "?siteId={site}%00", "?siteId={site}&siteId={site}", "?siteId={site}&siteId={other}", "?siteId={site}&siteId=",
+		"?siteId={site};limit=5", "?siteId=%zz", "?siteId=%", "?siteId=%FF", "?siteId={site}%FF",
+		"?siteId=%7B{site}%7D", "?siteId=urn:uuid:{site}", "?siteId=null", "?siteId=*", "?siteId={site},{other}",
 		"?siteId='%20OR%201=1--", "?siteId={site}%0D%0AX-Evil:1",
 	),
 	eachRaw(hostile{name: "query", target: "/v2/locales%s", status: 400, fields: []string{"query", "siteId"}}, "?x=1;siteId={site}", "?%zz={site}", "?x=%zz"),
 	eachRaw(hostile{name: "query that is broken elsewhere", target: "/v2/locales?siteId={site}%s", status: 400, fields: []string{"query"}},
 		"&x=%zz", "&%zz=1", "&a;b=1", "&x=a;b", "&x=%FF"),
 	eachRaw(hostile{name: "accepted", target: "/v2/locales?%s", status: 200},
-		"siteId={SITE}", "siteId={site}&x=1&x=2", "&&siteId={site}&", "siteI%64={site}", "siteId={site}&"+strings.Repeat("x=1&", 5000)),
+		"siteId={SITE}", "&&siteId={site}&", "siteI%64={site}", "siteId={site}&"+strings.Repeat("&", 5000)),
+	unknownParameters,
 	eachRaw(hostile{name: "foreign", target: "%s", status: 403},
 		"/v2/locales?siteId={foreign}", "/v2/routes?siteId={foreign}", "/v6/pages?siteId={foreign}", "/v2/sites/{foreign}", "/v2/sites/{foreign}/pages",
 		"/v6/pages/{foreignPage}", "/v6/pages/{foreignPage}?siteId={foreign}", "/v6/pages/{unknown}?siteId={foreign}", "/v6/pages/about?siteId={foreign}",
@@ -54,6 +55,33 @@ var hostileSiteIDs = slices.Concat(
 	hostileBodySites("/v6/pages", `"pathname":"/new"`), hostileBodySites("/v2/routes", `"pathname":"/new"`), hostileBodySites("/v2/locales", `"locale":"it"`),
 	hostileBodySites("/v6/pages/batch", `"operations":[{"op":"create","pathname":"/new"}]`),
 )
+
+// unknownParameters are refused by name, before anything is read or written.
+var unknownParameters = slices.Concat(
+	unknownParameter("siteId[]", "?siteId[]={site}", siteIDField...), unknownParameter("siteId[]", "?siteId%5B%5D={site}", siteIDField...),
+	unknownParameter("SITEID", "?SITEID={site}", siteIDField...), unknownParameter("siteid", "?siteid={site}", siteIDField...),
+	unknownParameter(" siteId", "?%20siteId={site}", siteIDField...), unknownParameter("siteId\x00", "?siteId%00={site}", siteIDField...),
+	unknownParameter("x", "?siteId={site}&x=1&x=2"), unknownParameter("x", "?siteId={site}&"+strings.Repeat("x=1&", 5000)),
+	unknownParameter("LIMIT", "?siteId={site}&LIMIT=5"), unknownParameter("x-api-key", "?siteId={site}&x-api-key={key}"),
+	unknownParameter("sortBy", "?siteId={site}&sortBy=path"), unknownParameter("x", "?siteId={unknown}&x"),
+	[]hostile{
+		{name: "unknown parameter of a page", target: "/v6/pages/{about}?local=fr", status: 400, fields: []string{"local"}},
+		{name: "unknown parameter of a write", method: "PATCH", target: "/v6/pages/{about}?local=fr", body: `{"title":"x"}`, status: 400, fields: []string{"local"}},
+		{name: "unknown parameter of a deletion", method: "DELETE", target: "/v6/pages/{about}?locales=fr", status: 400, fields: []string{"locales"}},
+		{name: "unknown parameter of a publish", method: "POST", target: "/v2/sites/{site}/publish?dryRun=true", status: 400, fields: []string{"dryRun"}},
+		{name: "unknown parameter where there are none", target: "/v2/workspace?x=1", status: 400, fields: []string{"x"}},
+		{name: "unknown parameter of the metrics", target: "/metrics?name=x", status: 400, fields: []string{"name"}},
+		{name: "profile that collects garbage", target: "/debug/pprof/heap?gc=1", status: 400, fields: []string{"gc"}},
+		{name: "profile of no time", target: "/debug/pprof/profile?seconds=0", status: 400, fields: []string{"seconds"}},
+		{name: "profile that takes too long", target: "/debug/pprof/profile?seconds=46", status: 400, fields: []string{"seconds"}},
+	},
+)
+
+func unknownParameter(name, query string, missing ...string) []hostile {
+	fields := append([]string{name}, missing...)
+	slices.Sort(fields)
+	return eachRaw(hostile{name: "unknown parameter", target: "/v2/locales%s", status: 400, fields: fields}, query)
+}
 
 // hostileBodySites are sites that a body can't name, at an address that makes
 // something in them.

@@ -32,6 +32,7 @@ type keptAnswer struct {
 	body    []byte
 	tag     string
 	pattern string
+	site    cms.ID
 	about   []cms.Subject // the credential included
 	version int64         // of the store before it was read
 	readAt  time.Time
@@ -42,13 +43,13 @@ type keptAnswer struct {
 const keptOverhead = 450
 
 func newCache(svc *service.Service, bytes int64, registry *prometheus.Registry) *cache {
-	uses := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "galley_cache_uses_total", Help: "Reads of what is kept in memory, by whether it was there.",
-	}, []string{"found"})
-	registry.MustRegister(uses)
-	c := &cache{svc: svc, hits: uses.WithLabelValues("yes"), misses: uses.WithLabelValues("no")}
-	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "galley_cache_bytes", Help: "Bytes of answers, and of what lists showed, that are kept in memory.",
+	c := &cache{
+		svc:    svc,
+		hits:   prometheus.NewCounter(prometheus.CounterOpts{Name: "galley_cache_hits_total", Help: "Reads that were answered from memory."}),
+		misses: prometheus.NewCounter(prometheus.CounterOpts{Name: "galley_cache_misses_total", Help: "Reads that could be answered from memory and were not."}),
+	}
+	registry.MustRegister(c.hits, c.misses, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "galley_cache_bytes", Help: "Bytes of answers that are kept in memory.",
 	}, func() float64 {
 		if c.answers == nil {
 			return 0
@@ -86,7 +87,7 @@ func (a *API) recall(w *responseWriter, r *request) bool {
 		r.who = service.Caller{}
 		return false
 	}
-	r.pattern = kept.pattern
+	r.pattern, r.site = kept.pattern, kept.site
 	if who.App != nil && len(a.origins) > 0 {
 		unshare(w.Header())
 	}
@@ -130,5 +131,5 @@ func (c *cache) keep(r *request, ans answer, body []byte, tag string) {
 		return
 	}
 	// A copy: the address may be a part of the whole request, with its key.
-	c.answers.Set(cacheKey{r.who.ID(), strings.Clone(r.RequestURI)}, &keptAnswer{body, tag, r.pattern, ans.about, r.version, r.start, ans.giveOut})
+	c.answers.Set(cacheKey{r.who.ID(), strings.Clone(r.RequestURI)}, &keptAnswer{body, tag, r.pattern, r.site, ans.about, r.version, r.start, ans.giveOut})
 }

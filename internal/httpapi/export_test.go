@@ -3,9 +3,12 @@ package httpapi
 import (
 	"net/http"
 	"net/netip"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
+
+func init() { grace = 2 * time.Second } // tests wait for it
 
 // EndpointRow is what tests need to know of a row of the route table.
 type EndpointRow struct {
@@ -27,16 +30,16 @@ func Household(trusted []netip.Prefix, r *http.Request) string {
 	return household(proxies(trusted).client(r))
 }
 
-// Sender is the part of the edge that sends answers to slow readers, with its
-// metrics in a registry.
+// Sender is the part of the edge that sends answers to slow readers.
 func Sender(registry *prometheus.Registry) func(w http.ResponseWriter, part []byte) (int, error) {
-	b := newBacklog(registry)
-	return func(w http.ResponseWriter, part []byte) (int, error) { return b.send(w, part, false) }
+	a := newAdmission(1, registry)
+	return func(w http.ResponseWriter, part []byte) (int, error) { return a.send(w, part, false) }
 }
 
 // The bounds that tests reach.
 const (
-	MaxBacklog  = maxBacklog
+	MaxBytes    = maxBytes
+	BytesEach   = bytesEach
 	WaitersEach = waitersEach
 	MaxWait     = maxWait
 )

@@ -49,7 +49,7 @@ func newFuzzed(f testing.TB) *fuzzed {
 	z := &fuzzed{key: string(first.Key), names: []string{"{nil}", cms.NoID.String(), "{unknown}", cms.NewID().String()}}
 	z.handler = httpapi.New(httpapi.Options{
 		Service: svc, Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
-		Ready: func(context.Context) error { return nil }, Version: "test",
+		Ready: func() error { return nil }, Version: "test",
 	})
 	z.make(f, "{site}", "/v2/sites", `{"name":"Shop"}`)
 	z.make(f, "{other}", "/v2/sites", `{"name":"Other"}`)

@@ -74,7 +74,7 @@ func newSystem(t *testing.T, store *sqlstore.Store, err error, options ...func(*
 		Service: svc, Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 		Limits:     httpapi.Limits{Buckets: ratelimit.Local{Memory: ratelimit.NewMemory()}}, // off unless an option sets a rate
 		CacheBytes: 16 << 20,
-		Ready:      func(ctx context.Context) error { return store.Ping(ctx) }, Version: "test",
+		Ready:      func() error { return store.Ping(context.Background()) }, Version: "test",
 	}
 	for _, option := range options {
 		option(&o)

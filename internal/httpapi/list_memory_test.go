@@ -84,6 +84,15 @@ func TestListsFromMemoryAreThoseOfTheStore(t *testing.T) {
 	})
 }
 
+func TestListsComeFromMemoryWhereverTheyBegin(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		site, pages := busySite(t, s, rand.New(rand.NewPCG(13, 14)))
+		for _, order := range []string{"path", "title&sortDirection=desc", "updatedAt&locale=fr", "createdAt&versionRef=ref:live"} {
+			s.warm(t, "/v6/pages?siteId="+site+"&limit=3&startingAfter="+pages[20]+"&sortBy="+order)
+		}
+	})
+}
+
 func TestListMemoryAsksWhoReads(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *system) {
 		random := rand.New(rand.NewPCG(15, 16))
@@ -140,7 +149,7 @@ func TestWalksKeepNothingOfLongRequests(t *testing.T) {
 	}
 	walk := func(sort, prefix, pad string) {
 		for _, id := range ids[:pages-1] {
-			s.must(t, 200, "GET", "/v6/pages?siteId="+site+"&limit=1&startingAfter="+id+"&pathPrefix="+prefix+"&sortBy="+sort+"&pad="+pad, "")
+			s.must(t, 200, "GET", "/v6/pages?siteId="+site+"&limit=1&startingAfter="+id+"&pathPrefix="+prefix+"&sortBy="+sort, "", "Accept", pad)
 		}
 	}
 	walk("path", "/", "")

@@ -91,39 +91,86 @@ func (a *API) observe(r *request, status int, took time.Duration) {
 	metrics := a.metrics.of(outcome{r.pattern, method, status})
 	metrics.requests.Inc()
 	metrics.duration.Observe(took.Seconds())
-	credential := ""
-	if r.who.App != nil || r.who.Site != nil {
-		credential = r.who.ID().String()
-	}
 	log := a.log.Handler()
 	if !log.Enabled(r.Context(), slog.LevelInfo) {
 		return
 	}
-	// Made by hand: the logger would look for the place in the code each time.
+	// The logger itself would look up its caller each time.
 	line := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0)
-	line.AddAttrs(slog.String("requestId", r.id), slog.String("credential", credential), slog.String("method", method),
-		slog.String("route", r.pattern), slog.Int("status", status), slog.Float64("duration", took.Seconds()))
-	_ = log.Handle(r.Context(), line) // a log that can't be written has nobody to tell
+	line.AddAttrs(slog.String("requestId", r.id), slog.String("client", a.proxies.client(r.Request).String()))
+	site := r.site
+	if r.who.App != nil || r.who.Site != nil {
+		line.AddAttrs(slog.String("credential", r.who.ID().String()))
+	}
+	if r.who.Site != nil {
+		site = r.who.Site.ID
+	}
+	if site != cms.NoID {
+		line.AddAttrs(slog.String("siteId", site.String()))
+	}
+	line.AddAttrs(slog.String("method", method), slog.String("route", r.pattern), slog.Int("status", status),
+		slog.Float64(DurationKey, float64(took.Microseconds())/1000))
+	_ = log.Handle(r.Context(), line) // there is no other place to report a log that can't be written
 }
 
-// operator is an address for operators: it needs an App key with scope admin.
+// DurationKey is the attribute of a request's line that has its duration in
+// milliseconds.
+const DurationKey = "durationMs"
+
+// operator is an address for operators: it needs an App key with scope operator.
 type operator struct {
 	methods []string
+	params  []string
 	handler http.Handler
 }
 
+// operate authenticates and answers a request of an operator. The handler is
+// given the request as net/http made it: a profile may take longer than others.
+func (a *API) operate(w *responseWriter, r *request, original *http.Request, o operator) error {
+	if err := a.authenticate(w.Header(), r); err != nil {
+		return err
+	}
+	if !slices.Contains(o.methods, methodOf(r)) {
+		return methodNotAllowed(w, o.methods)
+	}
+	if err := o.check(r.URL.RawQuery); err != nil {
+		return err
+	}
+	if err := r.who.Allow(cms.ScopeOperator, false); err != nil {
+		return err
+	}
+	o.handler.ServeHTTP(w, original)
+	return nil
+}
+
+// check refuses parameters that the handler must not be given: gc=1, for one,
+// would stop the whole server for a collection.
+func (o operator) check(rawQuery string) error {
+	var params []param
+	for _, name := range o.params {
+		params = append(params, param{name: name, parse: func(_ *query, v string) string {
+			if n, err := strconv.ParseFloat(v, 64); err != nil || !(n >= 0 && n <= maxProfile) || n == 0 && name == "seconds" {
+				return fmt.Sprintf("must be a number of at most %d", maxProfile)
+			}
+			return ""
+		}})
+	}
+	_, err := parseQuery(rawQuery, params, false)
+	return err
+}
+
 func operators(registry *prometheus.Registry) map[string]operator {
-	get := []string{http.MethodGet}
+	get, seconds := []string{http.MethodGet}, []string{"seconds"}
 	// Without cmdline: a flag may hold the database's password.
 	addresses := map[string]operator{
-		"/metrics":             {get, promhttp.HandlerFor(registry, promhttp.HandlerOpts{})},
-		"/debug/pprof/":        {get, http.HandlerFunc(pprof.Index)},
-		"/debug/pprof/profile": {get, http.HandlerFunc(pprof.Profile)},
-		"/debug/pprof/symbol":  {append(get, http.MethodPost), http.HandlerFunc(pprof.Symbol)},
-		"/debug/pprof/trace":   {get, http.HandlerFunc(pprof.Trace)},
+		"/metrics":             {get, nil, promhttp.HandlerFor(registry, promhttp.HandlerOpts{})},
+		"/debug/pprof/":        {get, nil, http.HandlerFunc(pprof.Index)},
+		"/debug/pprof/profile": {get, seconds, http.HandlerFunc(pprof.Profile)},
+		"/debug/pprof/symbol":  {append(get, http.MethodPost), nil, http.HandlerFunc(pprof.Symbol)},
+		"/debug/pprof/trace":   {get, seconds, http.HandlerFunc(pprof.Trace)},
 	}
 	for _, profile := range profiles.Profiles() {
-		addresses["/debug/pprof/"+profile.Name()] = operator{get, pprof.Handler(profile.Name())}
+		addresses["/debug/pprof/"+profile.Name()] = operator{get, []string{"seconds", "debug"}, pprof.Handler(profile.Name())}
 	}
 	return addresses
 }
@@ -131,16 +178,6 @@ func operators(registry *prometheus.Registry) map[string]operator {
 // maxProfile is how long a profile may take, in seconds: there has to be time to
 // send it.
 const maxProfile = 45
-
-// checkSeconds refuses a time for which no profile is made.
-func checkSeconds(values []string) error {
-	for _, value := range values {
-		if n, err := strconv.ParseFloat(value, 64); err != nil || !(n > 0 && n <= maxProfile) {
-			return cms.BadField("seconds", fmt.Sprintf("must be a number of at most %d", maxProfile))
-		}
-	}
-	return nil
-}
 
 // operatorPaths documents the addresses for operators.
 func operatorPaths() map[string]schema {
@@ -150,7 +187,7 @@ func operatorPaths() map[string]schema {
 			responses[strconv.Itoa(status)] = ref("responses", errorName(status))
 		}
 		return schema{
-			"operationId": name, "summary": summary, "description": "For App keys with scope `admin`.", "tags": []string{"Operations"}, "responses": responses,
+			"operationId": name, "summary": summary, "description": "For App keys with scope `operator`.", "tags": []string{"Operations"}, "responses": responses,
 		}
 	}
 	return map[string]schema{

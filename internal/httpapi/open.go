@@ -1,16 +1,12 @@
 package httpapi
 
 import (
-	"context"
 	"embed"
 	"io/fs"
 	"net/http"
 	"path"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"galley/internal/cms"
 )
@@ -33,6 +29,10 @@ func (a *API) openHandlers(document []byte) map[string]http.HandlerFunc {
 	handlers := map[string]http.HandlerFunc{
 		"/healthz": func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, 200, encode(Status{"ok"})) },
 		"/readyz":  a.readiness,
+		"/": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "/docs")
+			w.WriteHeader(http.StatusFound)
+		},
 		"/openapi.json": func(w http.ResponseWriter, _ *http.Request) {
 			writeJSON(w, 200, document)
 		},
@@ -45,6 +45,7 @@ func (a *API) openHandlers(document []byte) map[string]http.HandlerFunc {
 		address := "/docs/" + strings.TrimSuffix(file.Name(), ".gz")
 		if file.Name() == "index.html" {
 			address = "/docs"
+			handlers["/docs/"] = docsFile(file.Name())
 		}
 		handlers[address] = docsFile(file.Name())
 	}
@@ -71,44 +72,13 @@ func docsFile(name string) http.HandlerFunc {
 	}
 }
 
-const readinessTimeout = 2 * time.Second
-
-func (a *API) readiness(w http.ResponseWriter, r *http.Request) {
-	if err := a.ready.look(context.WithoutCancel(r.Context())); err != nil {
-		a.log.Warn("not ready", "error", err.Error())
+func (a *API) readiness(w http.ResponseWriter, _ *http.Request) {
+	if a.ready() != nil {
 		w.Header().Set("Retry-After", "1")
 		writeJSON(w, http.StatusServiceUnavailable, encode(Error{Object: "error", Code: cms.CodeUnavailable, Message: "The server can't take requests right now"}))
 		return
 	}
 	writeJSON(w, http.StatusOK, encode(Status{"ok"}))
-}
-
-// ready tells whether the server can take requests. Anybody may ask, as often as
-// they like: one look into the store goes on at a time, and those who come
-// meanwhile share the next.
-type ready struct {
-	ask func(context.Context) error
-
-	began atomic.Int64 // looks so far
-
-	mu    sync.Mutex
-	ended int64 // the last look that has
-	err   error // what it found
-}
-
-func (r *ready) look(ctx context.Context) error {
-	came := r.began.Load()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.ended > came { // one that began since
-		return r.err
-	}
-	ctx, cancel := context.WithTimeout(ctx, readinessTimeout)
-	defer cancel()
-	this := r.began.Add(1)
-	r.err = r.ask(ctx)
-	r.ended = this
-	return r.err
 }
 
 // openPaths documents the addresses that need no key.

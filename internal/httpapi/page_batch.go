@@ -29,6 +29,9 @@ type Batch struct {
 // PageResult is a page, or what is left to say of a deleted one.
 type PageResult struct{ any }
 
+// MarshalJSON encodes the page or the deletion itself.
+func (r PageResult) MarshalJSON() ([]byte, error) { return encode(r.any), nil }
+
 // DeletedPage tells that a page is gone.
 type DeletedPage struct {
 	Object  string `json:"object" enum:"page" doc:"Always page."`

@@ -250,9 +250,9 @@ func parseWord(v string, words map[string]func()) string {
 	return ""
 }
 
-// parseQuery reads a raw query string, strictly: the standard library drops
-// what it does not understand. Parameters that are not known are ignored. named
-// tells that the address has a name in it.
+// parseQuery reads a raw query string and refuses what it does not know: a
+// misspelled parameter must not change what a request does, and the standard
+// library drops malformed ones. named tells that the address has a name in it.
 func parseQuery(raw string, params []param, named bool) (query, error) {
 	q := query{list: cms.ListQuery{Limit: cms.DefaultLimit}, sort: cms.SortPath, pathPrefix: "/"}
 	var problems cms.Problems
@@ -273,7 +273,9 @@ func parseQuery(raw string, params []param, named bool) (query, error) {
 		switch {
 		case i < 0 && malformed:
 			problems.Add("query", "is malformed")
+		case i < 0 && seen[name]:
 		case i < 0:
+			problems.Add(name, "is not a known parameter")
 		case malformed:
 			problems.Add(name, "is malformed")
 		case seen[name]:

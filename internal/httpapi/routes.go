@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strings"
 
-	"galley/internal/calm"
 	"galley/internal/cms"
 )
 
@@ -33,14 +32,6 @@ func (e *endpoint) bodyOptional() bool {
 // tagged tells whether answers have an entity tag: what shows an App key can't be
 // read again.
 func (e *endpoint) tagged() bool { return e.answer != typ[AppWithKey]() }
-
-// calmly handles what may take long, so that others hardly notice.
-func calmly(handle func(*request) (answer, error)) func(*request) (answer, error) {
-	return func(r *request) (ans answer, err error) {
-		calm.Do(func() { ans, err = handle(r) })
-		return ans, err
-	}
-}
 
 // path is the address as the interface document writes it.
 func (e *endpoint) path() string { return withoutForms.Replace(e.pattern) }
@@ -84,21 +75,21 @@ func (a *API) endpoints() []*endpoint {
 		{get, "/v2/sites", "listSites", read, appsOnly, append([]param{paramWorkspaceID}, list...), nil, 200, typ[List[Site]](), a.listSites},
 		{post, "/v2/sites", "createSite", write, appsOnly, nil, typ[SiteCreate](), 201, typ[Site](), a.createSite},
 		{get, "/v2/sites/{siteId}", "getSite", read, siteKeyToo, nil, nil, 200, typ[Site](), a.getSite},
-		{patch, "/v2/sites/{siteId}", "updateSite", write, appsOnly, nil, typ[SitePatch](), 200, typ[Site](), calmly(a.updateSite)},
+		{patch, "/v2/sites/{siteId}", "updateSite", write, appsOnly, nil, typ[SitePatch](), 200, typ[Site](), a.updateSite},
 		{del, "/v2/sites/{siteId}", "deleteSite", write, appsOnly, nil, nil, 204, nil, a.deleteSite},
 		{post, "/v2/sites/{siteId}/restore", "restoreSite", write, appsOnly, nil, nil, 200, typ[Site](), a.restoreSite},
-		{post, "/v2/sites/{siteId}/duplicate", "duplicateSite", write, appsOnly, nil, typ[SiteDuplicate](), 201, typ[Site](), calmly(a.duplicateSite)},
+		{post, "/v2/sites/{siteId}/duplicate", "duplicateSite", write, appsOnly, nil, typ[SiteDuplicate](), 201, typ[Site](), a.duplicateSite},
 		{post, "/v2/sites/{siteId}/rotate-key", "rotateSiteKey", write, appsOnly, nil, typ[KeyRotate](), 200, typ[Site](), a.rotateSiteKey},
 		{get, "/v2/sites/{siteId}/pages", "listSitePages", read, siteKeyToo, pageList, nil, 200, typ[List[Page]](), a.listSitePages},
 
-		{get, "/v2/sites/{siteId}/changes", "listChanges", read, appsOnly, append([]param{paramPageIDs, paramLocales}, list...), nil, 200, typ[Review](), calmly(a.listChanges)},
-		{post, "/v2/sites/{siteId}/publish", "publishSite", publish, appsOnly, nil, typ[PublishCreate](), 201, typ[Publish](), calmly(a.publishSite)},
-		{post, "/v2/sites/{siteId}/discard", "discardSite", write, appsOnly, nil, typ[DiscardCreate](), 200, typ[Discard](), calmly(a.discardSite)},
+		{get, "/v2/sites/{siteId}/changes", "listChanges", read, appsOnly, append([]param{paramPageIDs, paramLocales}, list...), nil, 200, typ[Review](), a.listChanges},
+		{post, "/v2/sites/{siteId}/publish", "publishSite", publish, appsOnly, nil, typ[PublishCreate](), 201, typ[Publish](), a.publishSite},
+		{post, "/v2/sites/{siteId}/discard", "discardSite", write, appsOnly, nil, typ[DiscardCreate](), 200, typ[Discard](), a.discardSite},
 		{get, "/v2/sites/{siteId}/publishes", "listPublishes", read, appsOnly, list, nil, 200, typ[List[Publish]](), a.listPublishes},
 		{get, "/v2/publishes/{publishId}", "getPublish", read, appsOnly, nil, nil, 200, typ[Publish](), a.getPublish},
 		{del, "/v2/publishes/{publishId}", "cancelPublish", publish, appsOnly, nil, nil, 204, nil, a.cancelPublish},
 		{get, "/v2/publishes/{publishId}/changes", "listPublishChanges", read, appsOnly, list, nil, 200, typ[List[Change]](), a.listPublishChanges},
-		{post, "/v2/publishes/{publishId}/restore", "restorePublish", publish, appsOnly, nil, nil, 201, typ[Publish](), calmly(a.restorePublish)},
+		{post, "/v2/publishes/{publishId}/restore", "restorePublish", publish, appsOnly, nil, nil, 201, typ[Publish](), a.restorePublish},
 
 		{get, "/v2/locales", "listLocales", read, siteKeyToo, siteList, nil, 200, typ[List[Locale]](), a.listLocales},
 		{post, "/v2/locales", "createLocale", write, appsOnly, nil, typ[LocaleCreate](), 201, typ[Locale](), a.createLocale},
@@ -115,7 +106,7 @@ func (a *API) endpoints() []*endpoint {
 
 		{get, "/v6/pages", "listPages", read, siteKeyToo, append([]param{paramListSiteID}, pageList...), nil, 200, typ[List[Page]](), a.listPages},
 		{post, "/v6/pages", "createPage", write, appsOnly, nil, typ[PageCreate](), 201, typ[Page](), a.createPage},
-		{post, "/v6/pages/batch", "batchPages", write, appsOnly, nil, typ[PageBatch](), 200, typ[Batch](), calmly(a.batchPages)},
+		{post, "/v6/pages/batch", "batchPages", write, appsOnly, nil, typ[PageBatch](), 200, typ[Batch](), a.batchPages},
 		{get, "/v6/pages/{pageIdOrPathname...}", "getPage", read, siteKeyToo, pageRead, nil, 200, typ[Page](), a.getPage},
 		{patch, "/v6/pages/{pageIdOrPathname...}", "updatePage", write, appsOnly, inLocale, typ[PagePatch](), 200, typ[Page](), a.updatePage},
 		{del, "/v6/pages/{pageIdOrPathname...}", "deletePage", write, appsOnly, inLocale, nil, 204, nil, a.deletePage},

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -16,8 +17,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"galley/internal/calm"
 )
 
 // Deadlines bound the time that one connection may take.
@@ -26,7 +25,6 @@ type Deadlines struct {
 	Body   time.Duration // from the first byte of a request to the end of its body
 	Write  time.Duration // from the end of a request's head to the end of its answer
 	Idle   time.Duration // between requests
-	Refuse time.Duration // to be told that there is no room
 }
 
 const (
@@ -39,7 +37,6 @@ const (
 // Listen opens a port.
 func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	var config net.ListenConfig
-	config.SetMultipathTCP(false) // of several paths, the kernel tells only how long the first was silent
 	l, err := config.Listen(ctx, network(addr), addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -76,10 +73,6 @@ type Job struct {
 	AtStop bool
 }
 
-// Quick appends the whole answer to a GET, given as what it asks for and its
-// headers but the host, if the answer is at hand. Otherwise nothing has happened.
-type Quick func(dst []byte, target string, headers [][2]string) (answer []byte, done bool)
-
 // Server is a handler on a port. Its exported fields are set before it runs.
 type Server struct {
 	Deadlines Deadlines
@@ -87,53 +80,75 @@ type Server struct {
 	TLS *tls.Config
 	// MaxConnections are open at a time; 0: any number.
 	MaxConnections int
-	// Refusal makes the answer, head and body, to a connection that is one too
-	// many, or to a request that is, whose connection is kept; nil: none.
-	Refusal func(keep bool) []byte
-	// Quick answers what is at hand; nil: nothing is. It is used where there is a
-	// Refusal.
-	Quick Quick
+	// Check tells whether the server's dependencies work. It runs twice a second,
+	// and Ready returns its last result; nil: there are none.
+	Check func(context.Context) error
 
 	log      *slog.Logger
 	drain    time.Duration
 	jobs     []Job
 	stopping atomic.Bool
-	door     door
+	checked  atomic.Pointer[error]
+	open     atomic.Int64
 }
 
 // New makes a server that does not run yet. drain is how long it goes on
-// serving, not ready, once it was told to stop.
+// serving, not ready, once its context ends.
 func New(log *slog.Logger, drain time.Duration, jobs ...Job) *Server {
 	return &Server{
-		Deadlines: Deadlines{Header: 10 * time.Second, Body: 30 * time.Second, Write: 60 * time.Second, Idle: 120 * time.Second, Refuse: 500 * time.Millisecond},
+		Deadlines: Deadlines{Header: 5 * time.Second, Body: 60 * time.Second, Write: 60 * time.Second, Idle: 120 * time.Second},
 		log:       log, drain: drain, jobs: jobs,
 	}
 }
 
-// Connections are how many are open.
-func (s *Server) Connections() int { return int(s.door.open.Load()) }
+// Connections returns how many are open.
+func (s *Server) Connections() int { return int(s.open.Load()) }
 
 // Crowded tells that connections should not be kept for later requests: more
-// than half of those that there may be are open, or they are about to be
-// closed, and a proxy that sent a request just then could not tell whether it
-// was done.
+// than half of the permitted ones are open, or the server stops. A proxy that
+// sends a request on a connection that is being closed can't tell whether it was
+// processed.
 func (s *Server) Crowded() bool {
 	return s.stopping.Load() || s.MaxConnections > 0 && s.Connections() > s.MaxConnections/2
 }
 
-// Refused counts the connections that were one too many.
-func (s *Server) Refused() int { return int(s.door.refused.Load()) }
-
-// Late counts the requests that were refused because they had waited too long
-// before they were read.
-func (s *Server) Late() int { return int(s.door.queue.count.Load()) }
-
-// Ready answers ErrStopping once the server was told to stop.
+// Ready returns ErrStopping once the server stops, and else the result of the
+// last Check.
 func (s *Server) Ready() error {
 	if s.stopping.Load() {
 		return ErrStopping
 	}
+	if err := s.checked.Load(); err != nil {
+		return *err
+	}
 	return nil
+}
+
+const (
+	checkInterval = 500 * time.Millisecond
+	checkTimeout  = 2 * time.Second
+)
+
+// keepChecking runs Check until the context ends.
+func (s *Server) keepChecking(ctx context.Context) {
+	ticker := time.NewTicker(checkInterval)
+	defer ticker.Stop()
+	for {
+		attempt, cancel := context.WithTimeout(ctx, checkTimeout)
+		err := s.Check(attempt)
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+		if before := s.checked.Swap(&err); err != nil && (before == nil || *before == nil) {
+			s.log.Warn("not ready", "error", err.Error())
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
 }
 
 // Run serves until the context ends; then readiness goes off, requests under
@@ -156,6 +171,9 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Ha
 
 	jobsCtx, stopJobs := context.WithCancel(ctx)
 	var jobs sync.WaitGroup
+	if s.Check != nil {
+		jobs.Go(func() { s.keepChecking(jobsCtx) })
+	}
 	for _, job := range s.jobs {
 		jobs.Go(func() { s.repeat(jobsCtx, job) })
 	}
@@ -173,14 +191,15 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Ha
 }
 
 func (s *Server) serve(srv *http.Server, listener net.Listener) error {
-	s.door.Listener, s.door.max, s.door.refusal = listener, int64(s.MaxConnections), s.Refusal
-	s.door.quick, s.door.handler = s.Quick, srv.Handler
-	s.door.crowded, s.door.idle, s.door.write, s.door.refuses = s.Crowded, s.Deadlines.Idle, s.Deadlines.Write, s.Deadlines.Refuse
-	s.door.refusing = make(chan struct{}, maxRefusing)
-	if s.TLS == nil {
-		return srv.Serve(&s.door)
+	most := s.MaxConnections
+	if most == 0 {
+		most = math.MaxInt
 	}
-	return srv.ServeTLS(&s.door, "", "") // the certificate is the configuration's
+	limited := newLimitListener(listener, most, &s.open)
+	if s.TLS == nil {
+		return srv.Serve(limited)
+	}
+	return srv.ServeTLS(limited, "", "") // the certificate is the configuration's
 }
 
 func (s *Server) stop(srv *http.Server) error {
@@ -189,9 +208,6 @@ func (s *Server) stop(srv *http.Server) error {
 	time.Sleep(s.drain)
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
-	for s.door.working.Load() > 0 && ctx.Err() == nil {
-		time.Sleep(time.Millisecond) // net/http takes their connections for idle, and would close them
-	}
 	if err := srv.Shutdown(ctx); err != nil {
 		s.log.Warn("some requests did not finish in time", "error", err.Error())
 		return srv.Close()
@@ -210,9 +226,7 @@ func (s *Server) repeat(ctx context.Context, job Job) {
 		case <-next.C:
 		}
 		next.Reset(job.Every)
-		var err error
-		calm.Do(func() { err = job.Run(ctx) })
-		switch {
+		switch err := job.Run(ctx); {
 		case ctx.Err() != nil:
 		case err == nil && !told.IsZero():
 			s.log.Info("job works again", "job", job.Name)

@@ -38,11 +38,10 @@ func (b *lockedBuffer) String() string {
 // running is a server that runs, and what it takes to end it.
 type running struct {
 	*server.Server
-	listener *watchman
-	url      string
-	log      *lockedBuffer
-	stop     context.CancelFunc
-	ended    chan error
+	url   string
+	log   *lockedBuffer
+	stop  context.CancelFunc
+	ended chan error
 }
 
 func run(t *testing.T, handler http.HandlerFunc, jobs ...server.Job) *running {
@@ -53,16 +52,15 @@ func run(t *testing.T, handler http.HandlerFunc, jobs ...server.Job) *running {
 // runWith is run for a server with settings.
 func runWith(t *testing.T, handler http.HandlerFunc, set func(*server.Server), jobs ...server.Job) *running {
 	t.Helper()
-	port, err := server.Listen(t.Context(), "127.0.0.1:0")
+	listener, err := server.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener := &watchman{Listener: port}
 	ctx, stop := context.WithCancel(t.Context())
 	log := &lockedBuffer{}
 	r := &running{
-		Server:   server.New(slog.New(slog.NewTextHandler(log, nil)), 0, jobs...),
-		listener: listener, url: "http://" + listener.Addr().String(), log: log, stop: stop, ended: make(chan error, 1),
+		Server: server.New(slog.New(slog.NewTextHandler(log, nil)), 0, jobs...),
+		url:    "http://" + listener.Addr().String(), log: log, stop: stop, ended: make(chan error, 1),
 	}
 	set(r.Server)
 	go func() { r.ended <- r.Run(ctx, listener, handler) }()
@@ -164,6 +162,41 @@ func TestRequestUnderWayFinishesAndReadinessIsOff(t *testing.T) {
 		t.Errorf("got %q", body)
 	}
 	r.wait(t)
+}
+
+// Readiness is the last result of the check, and never waits for one.
+func TestReadinessFollowsTheCheck(t *testing.T) {
+	t.Parallel()
+	away := errors.New("the store is away")
+	var broken atomic.Bool
+	hang, release := make(chan struct{}, 1), make(chan struct{})
+	r := runWith(t, hello, func(s *server.Server) {
+		s.Check = func(ctx context.Context) error {
+			select {
+			case hang <- struct{}{}:
+				<-release
+			default:
+			}
+			if broken.Load() {
+				return away
+			}
+			return ctx.Err()
+		}
+	})
+	<-hang // the check hangs, and there is no result yet
+	if err := r.Ready(); err != nil {
+		t.Errorf("not ready before the first result: %v", err)
+	}
+	broken.Store(true)
+	hang <- struct{}{}
+	close(release)
+	eventually(t, "it is not ready", func() bool { return errors.Is(r.Ready(), away) })
+	broken.Store(false)
+	eventually(t, "it is ready again", func() bool { return r.Ready() == nil })
+	r.end(t)
+	if log := r.log.String(); strings.Count(log, "not ready") != 1 || !strings.Contains(log, away.Error()) {
+		t.Errorf("the log says\n%s", log)
+	}
 }
 
 func TestListenSaysWhatToDo(t *testing.T) {

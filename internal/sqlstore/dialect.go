@@ -26,6 +26,7 @@ type dialect struct {
 	lockShared  string // suffixes of a select that locks
 	lockUpdate  string
 	skipLocked  string // suffix of a select that locks and passes over what is locked
+	size        string // a query for the bytes that the database takes
 	pathList    string // an aggregate of locales and pathnames, a line for each
 	unseen      string // a query for tables of sites' pages that the planner has no good statistics of
 	guess       string // what the planner thinks of a query, as JSON; the query comes after it

@@ -33,6 +33,7 @@ var postgresDialect = &dialect{
 	lockShared:  " for share",
 	lockUpdate:  " for no key update",
 	skipLocked:  " for update skip locked",
+	size:        `select pg_database_size(current_database())`,
 	pathList:    `string_agg(o.locale_id::text || ' ' || o.pathname, chr(10))`,
 	// Those that are found by keys that have a site in them, and their parts where
 	// they are split. Changes move nothing that the planner goes by, growth does.

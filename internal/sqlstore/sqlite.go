@@ -22,6 +22,7 @@ var sqliteDialect = &dialect{
 	name:  "sqlite",
 	local: true,
 	goose: goose.DialectSQLite3,
+	size:  `select page_count * page_size from pragma_page_count, pragma_page_size`,
 	words: map[string]string{
 		"UUID": "blob", "Text": "text", "Bytes": "blob",
 		"Clustered": " without rowid", "Statistics": sqliteStatistics,

@@ -81,6 +81,11 @@ func newStore(d *dialect, e engine, db *sql.DB, observe Observe) *Store {
 // Pools are the connection pools by name, for metrics.
 func (s *Store) Pools() map[string]func() PoolStats { return s.engine.pools() }
 
+// Size returns how many bytes the database takes.
+func (s *Store) Size(ctx context.Context) (int64, error) {
+	return one(ctx, s.queries, func(r row) (size int64, err error) { return size, r.Scan(&size) }, s.dialect.size)
+}
+
 // Close gives up every connection.
 func (s *Store) Close() error {
 	return errors.Join(s.db.Close(), s.engine.close())

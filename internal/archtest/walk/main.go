@@ -101,4 +101,3 @@ func field(text, name string) string {
 	value, _, _ := strings.Cut(rest, `"`)
 	return value
 }
-

@@ -13,14 +13,20 @@ import (
 	"galley/internal/server"
 )
 
-const full = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 4\r\n\r\nfull"
+func (r *running) dial(t *testing.T) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(2 * time.Minute))
+	return conn
+}
 
 // withRoom makes a server for a number of connections.
 func withRoom(connections int) func(*server.Server) {
-	return func(s *server.Server) {
-		s.MaxConnections, s.Deadlines.Refuse = connections, time.Hour
-		s.Refusal = func(bool) []byte { return []byte(full) }
-	}
+	return func(s *server.Server) { s.MaxConnections = connections }
 }
 
 // ask sends a request on a connection and reads the answer.
@@ -36,116 +42,52 @@ func ask(conn net.Conn) (*http.Response, error) {
 	return resp, err
 }
 
-func TestConnectionsBeyondTheCapAreRefused(t *testing.T) {
+func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 	t.Parallel()
 	const most = 3
 	r := runWith(t, hello, withRoom(most))
-	var guests []net.Conn
+	var open []net.Conn
 	for range most {
 		conn := r.dial(t)
 		if resp, err := ask(conn); err != nil || resp.StatusCode != 200 {
-			t.Fatalf("a connection within the cap: %v %v", resp, err)
+			t.Fatalf("a connection within the limit: %v %v", resp, err)
 		}
-		guests = append(guests, conn)
+		open = append(open, conn)
+	}
+	late := r.dial(t) // the kernel accepts it
+	answered := make(chan error, 1)
+	go func() {
+		_, err := ask(late)
+		answered <- err
+	}()
+	select {
+	case err := <-answered:
+		t.Fatalf("a connection beyond the limit was served: %v", err)
+	case <-time.After(short):
 	}
 	if n := r.Connections(); n != most {
 		t.Errorf("%d connections, want %d", n, most)
 	}
-	for range 5 {
-		resp, err := ask(r.dial(t))
-		if err != nil || resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" || !resp.Close {
-			t.Fatalf("a connection beyond the cap: %v %v", resp, err)
-		}
+	if resp, err := ask(open[0]); err != nil || resp.StatusCode != 200 {
+		t.Errorf("an open connection: %v %v", resp, err)
 	}
-	if n := r.Refused(); n != 5 {
-		t.Errorf("%d refused, want 5", n)
-	}
-	// Those who are in are served, and who leaves makes room.
-	if resp, err := ask(guests[0]); err != nil || resp.StatusCode != 200 {
-		t.Errorf("a connection that is in: %v %v", resp, err)
-	}
-	_ = guests[1].Close()
-	eventually(t, "there is room", func() bool { return r.Connections() < most })
-	if resp, err := ask(r.dial(t)); err != nil || resp.StatusCode != 200 {
-		t.Errorf("after one has left: %v %v", resp, err)
+	_ = open[1].Close()
+	if err := <-answered; err != nil {
+		t.Errorf("after another has closed: %v", err)
 	}
 	r.end(t)
-	eventually(t, "all are gone", func() bool { return r.Connections() == 0 })
+	eventually(t, "all are closed", func() bool { return r.Connections() == 0 })
 }
 
-// A client that still sends when it is refused must get the answer too, and no
-// reset: a connection that is closed with something unread is reset.
-func TestRefusalReachesAClientThatStillSends(t *testing.T) {
+// A server at its limit waits for no connection when it stops.
+func TestServerAtItsLimitStops(t *testing.T) {
 	t.Parallel()
 	r := runWith(t, hello, withRoom(1))
 	if _, err := ask(r.dial(t)); err != nil {
 		t.Fatal(err)
 	}
-	conn := r.dial(t)
-	if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 30000\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	answer := make([]byte, len(full))
-	if _, err := io.ReadFull(conn, answer); err != nil || string(answer) != full {
-		t.Fatalf("got %q, %v", answer, err)
-	}
-	for range 10 {
-		if _, err := io.WriteString(conn, strings.Repeat("x", 3000)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if rest, err := io.ReadAll(conn); err != nil || len(rest) > 0 {
-		t.Errorf("then %q, %v", rest, err)
-	}
-}
-
-// Clients take an answer to no question for an error.
-func TestRefusalWaitsForTheRequest(t *testing.T) {
-	t.Parallel()
-	r := runWith(t, hello, withRoom(1))
-	if _, err := ask(r.dial(t)); err != nil {
-		t.Fatal(err)
-	}
-	conn := r.dial(t)
-	_ = conn.SetReadDeadline(time.Now().Add(short))
-	if n, _ := conn.Read(make([]byte, 1)); n > 0 {
-		t.Error("answered before anything was asked")
-	}
-}
-
-// Connections that say nothing must not use up the means to refuse others, nor
-// keep the server from ending.
-func TestSilentConnectionsBeyondTheCap(t *testing.T) {
-	t.Parallel()
-	r := runWith(t, hello, func(s *server.Server) {
-		withRoom(1)(s)
-		s.Deadlines.Refuse = short
-	})
-	if _, err := ask(r.dial(t)); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 * server.MaxRefusing {
-		r.dial(t)
-	}
-	eventually(t, "one among silent ones is refused", func() bool { // if it asks within the time
-		resp, err := ask(r.dial(t))
-		return err == nil && resp.StatusCode == 503
-	})
-	for range 2 * server.MaxRefusing {
-		r.dial(t)
-	}
+	r.dial(t)
 	r.end(t)
-}
-
-func TestWithoutARefusalConnectionsAreClosed(t *testing.T) {
-	t.Parallel()
-	r := runWith(t, hello, func(s *server.Server) { s.MaxConnections = 1 })
-	if _, err := ask(r.dial(t)); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := io.ReadAll(r.dial(t)); len(text) > 0 {
-		t.Errorf("got %q, %v", text, err)
-	}
 }
 
 func TestCrowded(t *testing.T) {
@@ -175,16 +117,12 @@ func TestRoomForConnections(t *testing.T) {
 func within(set func(*server.Deadlines)) func(*server.Server) {
 	return func(s *server.Server) {
 		long := time.Hour
-		s.Deadlines = server.Deadlines{Header: long, Body: long, Write: long, Idle: long, Refuse: long}
+		s.Deadlines = server.Deadlines{Header: long, Body: long, Write: long, Idle: long}
 		set(&s.Deadlines)
 	}
 }
 
-const (
-	short = 100 * time.Millisecond
-	// unhurried leaves a busy machine time for what must be answered before.
-	unhurried = 10 * time.Second
-)
+const short = 100 * time.Millisecond
 
 // ends tells that the server closes a connection, with or without an answer.
 func ends(t *testing.T, conn net.Conn) string {
@@ -251,12 +189,6 @@ func TestAnswerThatNobodyReadsIsGivenUp(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	isGivenUp(t, failed)
-}
-
-// isGivenUp waits for the error of an answer that nobody reads.
-func isGivenUp(t *testing.T, failed chan error) {
-	t.Helper()
 	select {
 	case err := <-failed:
 		if err == nil {

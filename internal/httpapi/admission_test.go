@@ -2,10 +2,7 @@ package httpapi_test
 
 import (
 	"bufio"
-	"bytes"
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -127,7 +124,7 @@ func TestBusyServerTurnsRequestsAway(t *testing.T) {
 			done.Add(1)
 		})
 	}
-	eventually(t, "all places are taken", func() bool { return metric(t, registry, "galley_in_flight", "") == most })
+	eventually(t, "all places are taken", func() bool { return metric(t, registry, "galley_http_requests_in_flight", "") == most })
 
 	for n := range 3 {
 		status, header, body, err := s.status("whatever", "GET", "/v2/sites", "")
@@ -138,8 +135,8 @@ func TestBusyServerTurnsRequestsAway(t *testing.T) {
 			t.Errorf("headers %v", header)
 		}
 	}
-	if n := metric(t, registry, "galley_shed_total", "in_flight"); n != 3 {
-		t.Errorf("galley_shed_total is %d, want 3", n)
+	if n := metric(t, registry, "galley_http_requests_refused_total", "in_flight"); n != 3 {
+		t.Errorf("galley_http_requests_refused_total is %d, want 3", n)
 	}
 	for _, target := range []string{"/healthz", "/readyz", "/openapi.json"} {
 		if status, _, _, err := s.status("", "GET", target, ""); status != 200 {
@@ -188,7 +185,7 @@ func TestWritersLeaveRoomForReaders(t *testing.T) {
 			t.Fatal("writers have taken all places")
 		}
 	}
-	eventually(t, "as many write as may", func() bool { return metric(t, registry, "galley_in_flight", "") == writing })
+	eventually(t, "as many write as may", func() bool { return metric(t, registry, "galley_http_requests_in_flight", "") == writing })
 	for range most {
 		if status, _, body, err := s.status(s.key, "GET", "/v2/sites", ""); status != 200 {
 			t.Errorf("a reader is answered %d %s %v", status, body, err)
@@ -211,7 +208,7 @@ func TestFullQueueTurnsAwayAtOnce(t *testing.T) {
 	defer release()
 	var others sync.WaitGroup
 	others.Go(func() { _, _, _, _ = s.status(s.key, "DELETE", "/v2/sites/"+site, "") })
-	eventually(t, "the place is taken", func() bool { return metric(t, registry, "galley_in_flight", "") == 1 })
+	eventually(t, "the place is taken", func() bool { return metric(t, registry, "galley_http_requests_in_flight", "") == 1 })
 	ask := func() int {
 		status, _, _, _ := s.status(s.key, "GET", "/v2/sites", "")
 		return status
@@ -255,7 +252,7 @@ func TestShortQueueIsServed(t *testing.T) {
 		})
 	}
 	clients.Wait()
-	if n := metric(t, registry, "galley_shed_total", "in_flight"); n != int(late.Load()) {
+	if n := metric(t, registry, "galley_http_requests_refused_total", "in_flight"); n != int(late.Load()) {
 		t.Errorf("%d were turned away, %d of them late", n, late.Load())
 	}
 }
@@ -305,7 +302,7 @@ func TestSlowBodyTakesNoPlace(t *testing.T) {
 			t.Fatalf("%d %s %v", status, text, err)
 		}
 	}
-	eventually(t, "nothing is in flight while a body is waited for", func() bool { return metric(t, registry, "galley_in_flight", "") == 0 })
+	eventually(t, "nothing is in flight while a body is waited for", func() bool { return metric(t, registry, "galley_http_requests_in_flight", "") == 0 })
 	if _, err := io.WriteString(slow, body); err != nil {
 		t.Fatal(err)
 	}
@@ -341,55 +338,49 @@ func TestBodyThatNobodyReadsIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// Bodies that stop halfway must not keep others from sending theirs.
-func TestSlowBodiesAreCutOffWhenMemoryRunsOut(t *testing.T) {
+// Large bodies, with what is decoded from them, have a bounded share of memory.
+// When it is taken, large ones are refused, and small ones are not.
+func TestLargeBodiesAreRefusedWhenMemoryRunsOut(t *testing.T) {
 	s, registry := onSQLite(t, func(*httpapi.Options) {})
 	const mebibyte = 1 << 20
-	type ended struct {
-		n    int
-		resp *http.Response
+	slow := make([]net.Conn, httpapi.MaxBytes/(httpapi.BytesEach*mebibyte))
+	for n := range slow {
+		slow[n] = s.begin(t, s.key, "/v2/sites", mebibyte, mebibyte-1)
 	}
-	ends := make(chan ended, httpapi.MaxBacklog/mebibyte)
-	var slow []net.Conn
-	for n := range httpapi.MaxBacklog/mebibyte - 2 {
-		conn := s.begin(t, s.key, "/v2/sites", mebibyte, mebibyte-1)
-		slow = append(slow, conn)
-		go func() {
-			if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
-				ends <- ended{n, resp}
-			}
-		}()
-	}
-	// Who is quick comes through, once the others have had their moment.
-	body := `{"name":"Quick"}` + strings.Repeat(" ", mebibyte-100)
-	eventually(t, "a quick one comes through, and a slow one is cut off for it", func() bool {
-		var quick sync.WaitGroup
-		var made atomic.Int64
-		for range 4 {
-			quick.Go(func() {
-				if status, _, _, _ := s.status(s.key, "POST", "/v2/sites", body); status == 201 {
-					made.Add(1)
-				}
-			})
+	large := `{"name":"Quick"}` + strings.Repeat(" ", mebibyte-100)
+	eventually(t, "a large body is refused", func() bool {
+		status, header, _, err := s.status(s.key, "POST", "/v2/sites", large)
+		if err != nil {
+			t.Fatal(err)
 		}
-		quick.Wait()
-		return made.Load() == 4 && metric(t, registry, "galley_shed_total", "slow") > 0
+		return status == 503 && header.Get("Retry-After") == "1"
 	})
-	first := <-ends
-	if first.resp.StatusCode != 503 || first.resp.Header.Get("Retry-After") != "1" {
-		t.Errorf("the slow one is answered %d, %v", first.resp.StatusCode, first.resp.Header)
+	if metric(t, registry, "galley_http_requests_refused_total", "memory") == 0 {
+		t.Error("the refusal is not counted")
 	}
-	// Those who are not in the way may still finish.
-	cut := map[int]bool{first.n: true}
-	for len(ends) > 0 {
-		cut[(<-ends).n] = true
+	if status, _, text, err := s.status(s.key, "POST", "/v2/sites", `{"name":"Small"}`); status != 201 {
+		t.Errorf("a small body is answered %d %s %v", status, text, err)
 	}
-	for n, conn := range slow {
-		if !cut[n] {
-			_, _ = io.WriteString(conn, " ")
-		}
+	for _, conn := range slow {
+		_, _ = io.WriteString(conn, " ")
 	}
-	eventually(t, "a slow one has finished", func() bool { return (<-ends).resp.StatusCode == 400 })
+	if status := answer(t, slow[0]).StatusCode; status != 400 {
+		t.Errorf("a slow one that has arrived is answered %d", status)
+	}
+	eventually(t, "large bodies are accepted again", func() bool {
+		status, _, _, _ := s.status(s.key, "POST", "/v2/sites", large)
+		return status == 201
+	})
+}
+
+// A body has a few seconds to arrive, and more if it is large.
+func TestBodyThatStopsIsGivenUp(t *testing.T) {
+	s, _ := onSQLite(t, func(*httpapi.Options) {})
+	start := time.Now()
+	conn := s.begin(t, s.key, "/v2/sites", 1000, 999)
+	if status := answer(t, conn).StatusCode; status != 400 || time.Since(start) > time.Minute {
+		t.Errorf("answered %d after %v", status, time.Since(start))
+	}
 }
 
 // deaf asks for a long answer and does not read it.
@@ -409,8 +400,7 @@ func deaf(t *testing.T, address string) net.Conn {
 
 func TestSlowReadersAreCutOffWhenMemoryRunsOut(t *testing.T) {
 	const size = 8 << 20 // more than the kernel takes for one connection
-	registry := prometheus.NewRegistry()
-	send := httpapi.Sender(registry)
+	send := httpapi.Sender(prometheus.NewRegistry())
 	var begun, cut atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		answer := make([]byte, size)
@@ -420,7 +410,7 @@ func TestSlowReadersAreCutOffWhenMemoryRunsOut(t *testing.T) {
 		}
 	}))
 	defer server.CloseClientConnections()
-	const readers = 3 * httpapi.MaxBacklog / size
+	const readers = 3 * httpapi.MaxBytes / size
 	for range readers {
 		deaf(t, server.Listener.Addr().String())
 	}
@@ -436,30 +426,8 @@ func TestSlowReadersAreCutOffWhenMemoryRunsOut(t *testing.T) {
 		if err != nil || len(body) != size {
 			t.Fatalf("a quick reader got %d bytes and %v", len(body), err)
 		}
-		return cut.Load() >= readers-httpapi.MaxBacklog/size
+		return cut.Load() >= readers-httpapi.MaxBytes/size
 	})
-	eventually(t, "those are counted", func() bool {
-		off := int(cut.Load())
-		return metric(t, registry, "galley_shed_total", "slow") >= off
-	})
-}
-
-func TestRefusalIsAWholeAnswer(t *testing.T) {
-	text := httpapi.Refusal(false)
-	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(text)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != 503 || resp.Header.Get("Retry-After") != "1" || !resp.Close {
-		t.Errorf("%v\n%s", err, text)
-	}
-	if resp.Header.Get("Cache-Control") != "private, no-cache" || resp.Header.Get("Vary") == "" {
-		t.Errorf("%s", text)
-	}
-	if fmt.Sprint(len(body)) != resp.Header.Get("Content-Length") || !strings.Contains(string(body), `"code":"unavailable"`) || resp.Header.Get("X-Request-Id") == "" {
-		t.Errorf("%s", text)
-	}
 }
 
 func TestConnectionsAreNotKeptInACrowd(t *testing.T) {
@@ -474,37 +442,5 @@ func TestConnectionsAreNotKeptInACrowd(t *testing.T) {
 		if resp := answer(t, conn); resp.StatusCode != 200 || resp.Close != crowded {
 			t.Errorf("crowded %v: %d, closed %v", crowded, resp.StatusCode, resp.Close)
 		}
-	}
-}
-
-// Strangers may ask for readiness as often as they like, and not for a look
-// into the store each time.
-func TestReadinessIsLookedAtByOneAtATime(t *testing.T) {
-	var looks, now atomic.Int64
-	s, _ := onSQLite(t, func(o *httpapi.Options) {
-		o.Ready = func(context.Context) error {
-			looks.Add(1)
-			if now.Add(1) > 1 {
-				t.Error("two looks at a time")
-			}
-			time.Sleep(time.Millisecond)
-			now.Add(-1)
-			return nil
-		}
-	})
-	const strangers, each = 20, 25
-	var all sync.WaitGroup
-	for range strangers {
-		all.Go(func() {
-			for range each {
-				if status, _, _, err := s.status("", "GET", "/readyz", ""); status != 200 {
-					t.Errorf("%d %v", status, err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	if looks.Load() >= strangers*each {
-		t.Errorf("%d looks for %d requests", looks.Load(), strangers*each)
 	}
 }

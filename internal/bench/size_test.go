@@ -30,7 +30,7 @@ var (
 	postgresSizing = sizing{"pgx", `vacuum analyze`, `select t.relname, pg_total_relation_size(t.oid) from pg_class t
 		where t.relkind = 'r' and t.relnamespace = current_schema()::regnamespace
 		union all select t.relname || ' indexes', pg_indexes_size(t.oid) from pg_class t
-		where t.relname in ('page', 'page_past', 'audit') and t.relnamespace = current_schema()::regnamespace`}
+		where t.relname in ('page', 'page_past', 'audit_entry') and t.relnamespace = current_schema()::regnamespace`}
 )
 
 const (

@@ -24,6 +24,7 @@ type appsCommand struct {
 	Create appsCreateCommand `cmd:"" help:"Create an app and print its key."`
 	List   appsListCommand   `cmd:"" help:"List the apps of every workspace."`
 	Rate   appsRateCommand   `cmd:"" help:"Set the rate limit of an app."`
+	Scopes appsScopesCommand `cmd:"" help:"Set what an app may do."`
 	Revoke appsRevokeCommand `cmd:"" help:"Revoke an app: its keys stop working."`
 }
 
@@ -33,7 +34,7 @@ type appsCreateCommand struct {
 	Name         string   `help:"Name of the app." required:"" placeholder:"NAME"`
 	Workspace    *string  `help:"Workspace of the app, by id." xor:"workspace" placeholder:"ID"`
 	NewWorkspace *string  `help:"Create a workspace with this name for the app." xor:"workspace" placeholder:"NAME"`
-	Scopes       []string `help:"What the app may do: read, write, publish, admin." default:"read,write,publish,admin" placeholder:"SCOPES"`
+	Scopes       []string `help:"What the app may do: read, write, publish, admin, operator (default ${default})." default:"read,write,publish,admin" placeholder:"SCOPES"`
 	Rate         string   `help:"Rate limit of the app's own: REQUESTS/SECONDS, off, or default (default ${default})." default:"default" placeholder:"RATE"`
 	JSON         bool     `help:"Print one JSON object." name:"json"`
 }
@@ -51,9 +52,7 @@ func (c *appsCreateCommand) Run(t *terminal) error {
 		return err
 	}
 	want := service.OperatorApp{Name: c.Name, Rate: rate}
-	for _, s := range c.Scopes {
-		want.Scopes = append(want.Scopes, cms.Scope(strings.TrimSpace(s)))
-	}
+	want.Scopes = readScopes(c.Scopes)
 	// A shell's variable may be empty: what is given is meant.
 	if c.Workspace != nil {
 		id, ok := cms.ParseID(*c.Workspace)
@@ -88,6 +87,14 @@ func (c *appsCreateCommand) Run(t *terminal) error {
 			shown(made.App.Name), made.Key, made.App.ID, made.App.WorkspaceID, joinScopes(made.App.Scopes))
 		return nil
 	})
+}
+
+func readScopes(names []string) []cms.Scope {
+	scopes := make([]cms.Scope, len(names))
+	for i, name := range names {
+		scopes[i] = cms.Scope(strings.TrimSpace(name))
+	}
+	return scopes
 }
 
 // defaultRate is the word for the rate that the server is configured with.
@@ -177,6 +184,31 @@ func (c *appsRateCommand) Run(t *terminal) error {
 		app, err := svc.SetAppRate(t.ctx, id, rate)
 		if err == nil {
 			t.printf("The rate limit of app %s (%s) is %s.\n", shown(app.Name), app.ID, cmp.Or(app.Rate, defaultRate))
+		}
+		return err
+	})
+}
+
+type appsScopesCommand struct {
+	config.Store
+
+	ID     string   `arg:"" help:"The app's id; 'galley apps list' shows it."`
+	Scopes []string `arg:"" help:"All of its scopes: read, write, publish, admin, operator." sep:","`
+}
+
+func (c *appsScopesCommand) Help() string {
+	return "Example:\n  galley apps scopes 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b read,write,publish,admin,operator"
+}
+
+func (c *appsScopesCommand) Run(t *terminal) error {
+	id, ok := cms.ParseID(c.ID)
+	if !ok {
+		return fmt.Errorf("%q is not an app's id", c.ID)
+	}
+	return withService(t, c.Store, func(svc *service.Service) error {
+		app, err := svc.SetAppScopes(t.ctx, id, readScopes(c.Scopes))
+		if err == nil {
+			t.printf("The scopes of app %s (%s) are %s.\n", shown(app.Name), app.ID, joinScopes(app.Scopes))
 		}
 		return err
 	})

@@ -376,9 +376,6 @@ func (c *serveCommand) jobs(svc *service.Service, store *sqlstore.Store, registr
 			return svc.PurgeHistory(ctx, c.History)
 		}}),
 		oneNode(svc, server.Job{Name: "purge the audit trail", Every: time.Hour, Run: func(ctx context.Context) error {
-			if c.Audit == 0 {
-				return nil
-			}
 			return svc.PurgeAudit(ctx, c.Audit)
 		}}),
 	)

@@ -46,6 +46,8 @@ type App struct {
 	Scopes      []Scope
 	SiteIDs     []ID   // nil: every site of the workspace
 	Rate        string // REQUESTS/SECONDS or off, set by the operator; "": the configured one
+	MadeBy      ID     // the first of the apps that made it, whose rate it shares; NoID: none
+	MakerRate   string // Rate of MadeBy; only AppByKey fills it in
 	CreatedAt   time.Time
 	LastUsedAt  *time.Time
 	ExpiresAt   *time.Time
@@ -60,13 +62,16 @@ func (a App) Reaches(siteID ID) bool {
 	return a.SiteIDs == nil || slices.Contains(a.SiteIDs, siteID)
 }
 
-// Covers tells whether the app has every right that another one has, so that
-// it may make, change or end it.
+// Covers tells whether the app has every right that another one has, for at
+// least as long, so that it may make, change or end it.
 func (a App) Covers(o App) bool {
 	for _, s := range o.Scopes {
 		if !a.Has(s) {
 			return false
 		}
+	}
+	if a.ExpiresAt != nil && (o.ExpiresAt == nil || o.ExpiresAt.After(*a.ExpiresAt)) {
+		return false
 	}
 	if a.SiteIDs == nil {
 		return true

@@ -10,7 +10,9 @@ type AuditEntry struct {
 	ID          ID // a UUIDv7: the order of ids is the order of writes
 	WorkspaceID ID
 	AppID       ID     // NoID: the operator, or the service by itself
-	RequestID   string // "": no request
+	AppName     string // as the app is named when the entry is read; not stored
+	Actor       string // the person, as the request named them; "": it named none
+	RequestID   ID     // NoID: no request
 	Operation   string
 	Kind        Kind
 	ResourceID  ID
@@ -25,13 +27,14 @@ func (e AuditEntry) At() time.Time {
 }
 
 // AuditQuery asks for one page of a workspace's audit trail, newest first.
-// NoID and nil leave a filter out.
+// NoID, "" and nil leave a filter out.
 type AuditQuery struct {
 	ListQuery
 	WorkspaceID ID
 	SiteID      ID
 	ResourceID  ID
 	AppID       ID
+	Operation   string
 	Sites       []ID // only entries of these sites
 	Since       *time.Time
 	Until       *time.Time // exclusive
@@ -48,6 +51,7 @@ func (q AuditQuery) Admits(e AuditEntry) bool {
 		(q.SiteID == NoID || q.SiteID == e.SiteID) &&
 		(q.ResourceID == NoID || q.ResourceID == e.ResourceID) &&
 		(q.AppID == NoID || q.AppID == e.AppID) &&
+		(q.Operation == "" || q.Operation == e.Operation) &&
 		CompareIDs(e.ID, from) >= 0 && CompareIDs(e.ID, to) < 0
 }
 

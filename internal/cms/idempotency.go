@@ -9,6 +9,12 @@ const KeptFor = 24 * time.Hour
 // MaxIdempotencyKey is the longest idempotency key, in bytes.
 const MaxIdempotencyKey = 255
 
+// Needs are what a caller needs a right to, beside the scope, to make a request.
+type Needs struct {
+	Site *ID // NoID: every site
+	App  *ID // which the caller has to cover
+}
+
 // KeptAnswer is the answer to a request that is to happen once, kept to be
 // repeated.
 type KeptAnswer struct {
@@ -19,5 +25,6 @@ type KeptAnswer struct {
 	Location   string
 	Body       []byte
 	Sealed     bool // the body has a secret and is encrypted
+	Needs      Needs
 	At         time.Time
 }

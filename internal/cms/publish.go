@@ -52,6 +52,7 @@ type Publish struct {
 	Reason       *string
 	CreatedAt    time.Time
 	CreatedBy    ID
+	Actor        string // the person for whom the app asked for it; "": it named none
 	// Select, Confirm and Plan are kept for when a scheduled one runs.
 	Select  Selection
 	Confirm bool

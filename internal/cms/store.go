@@ -191,8 +191,8 @@ type Tx interface {
 	RotateSiteKey(ctx context.Context, s Site, oldEnd time.Time) error
 	// CopySite copies locales, routes and pages, draft and live, deleted ones
 	// left out, into a new site that has neither. localeIDs maps the old
-	// locales to the new ones, which are stored already.
-	CopySite(ctx context.Context, from, to ID, localeIDs map[ID]ID, now time.Time) error
+	// locales to the new ones, which are stored already. It tells how many rows it wrote.
+	CopySite(ctx context.Context, from, to ID, localeIDs map[ID]ID, now time.Time) (rows int, err error)
 	// PurgeSites removes for good up to limit sites that were deleted before
 	// the given time, and returns them.
 	PurgeSites(ctx context.Context, before time.Time, limit int) ([]Site, error)
@@ -265,6 +265,9 @@ type Tx interface {
 	// PurgeAudit removes for good up to limit entries of a workspace from
 	// before the given time, the oldest first, and tells how many there were.
 	PurgeAudit(ctx context.Context, workspaceID ID, before time.Time, limit int) (int, error)
+	// MoveAudit brings up to limit entries that an earlier version stored into
+	// the present form, the oldest first, and tells how many there were.
+	MoveAudit(ctx context.Context, workspaceID ID, limit int) (int, error)
 
 	// ReleasePathnames gives claims up.
 	ReleasePathnames(ctx context.Context, siteID ID, claims []Claim) error

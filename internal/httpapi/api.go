@@ -181,8 +181,11 @@ func (a *API) answer(w http.ResponseWriter, r *request, path string) (answer, er
 		return answer{}, &cms.Error{Code: cms.CodeNotFound, Message: "There is nothing at this address"}
 	}
 	r.pattern = r.endpoint.path()
-	r.who.Request = service.Request{ID: r.id, Operation: r.endpoint.name}
-	var err error
+	actor, err := actorOf(r.Request)
+	if err != nil {
+		return answer{}, err
+	}
+	r.who.Request = service.Request{ID: r.id, Operation: r.endpoint.name, Actor: actor}
 	if r.query, err = parseQuery(r.URL.RawQuery, r.endpoint.params, r.named()); err != nil {
 		return answer{}, err
 	}

@@ -85,6 +85,42 @@ func TestAppGrantsOnlyWhatItHas(t *testing.T) {
 	})
 }
 
+// An app that ends gives nothing that outlives it.
+func TestAppGrantsNoLaterExpiry(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		end := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
+		text := func(d time.Duration) string { return `"` + end.Add(d).Format("2006-01-02T15:04:05.000Z07:00") + `"` }
+		lasting, _ := s.newApp(t, `{"name":"Lasting","scopes":["read"]}`)
+		_, key := s.newApp(t, `{"name":"Ending","expiresAt":`+text(0)+`}`)
+		made := s.mustAs(t, key, 201, "POST", "/v2/apps", `{"name":"Heir"}`)
+		checkEqual(t, "inherited expiry", text(0), `"`+made.str(t, "expiresAt")+`"`)
+		heir := made.str(t, "id")
+		for _, c := range []struct{ method, target, body string }{
+			{"POST", "/v2/apps", `{"name":"x","expiresAt":null}`},
+			{"POST", "/v2/apps", `{"name":"x","expiresAt":` + text(time.Millisecond) + `}`},
+			{"PATCH", "/v2/apps/" + heir, `{"expiresAt":null}`},
+			{"PATCH", "/v2/apps/" + heir, `{"expiresAt":` + text(time.Second) + `}`},
+			{"PATCH", "/v2/apps/" + lasting, `{"name":"x"}`},
+			{"POST", "/v2/apps/" + lasting + "/rotate", ``},
+		} {
+			s.mustAs(t, key, 403, c.method, c.target, c.body)
+		}
+		s.mustAs(t, key, 200, "PATCH", "/v2/apps/"+heir, `{"expiresAt":`+text(-time.Second)+`}`)
+		s.mustAs(t, key, 200, "POST", "/v2/apps/"+heir+"/rotate", ``)
+	})
+}
+
+func TestOnlyAnOperatorGrantsOperator(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		_, admin := s.newApp(t, `{"name":"Admin","scopes":["read","write","publish","admin"]}`)
+		s.mustAs(t, admin, 403, "POST", "/v2/apps", `{"name":"x","scopes":["operator"]}`)
+		id := s.mustAs(t, admin, 201, "POST", "/v2/apps", `{"name":"x"}`).str(t, "id")
+		s.mustAs(t, admin, 403, "PATCH", "/v2/apps/"+id, `{"scopes":["read","operator"]}`)
+		s.must(t, 200, "PATCH", "/v2/apps/"+id, `{"scopes":["read","operator"]}`)
+		s.mustAs(t, admin, 403, "POST", "/v2/apps/"+id+"/rotate", ``)
+	})
+}
+
 func TestAppRestrictedToSites(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *system) {
 		mine, _ := s.newSite(t)

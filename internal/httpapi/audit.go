@@ -3,6 +3,10 @@ package httpapi
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"galley/internal/cms"
 	"galley/internal/service"
@@ -14,12 +18,34 @@ type AuditEntry struct {
 	ID        cms.ID          `json:"id" doc:"Identifier of the entry."`
 	At        timestamp       `json:"at" doc:"When the write happened."`
 	AppID     *cms.ID         `json:"appId" doc:"The app that wrote; a scheduled publish names the app that asked for it. Null for the operator at the command line and for what else the service does itself."`
-	RequestID *string         `json:"requestId" doc:"The request, as X-Request-Id named it; null where there was none."`
+	AppName   *string         `json:"appName" doc:"The name that the app has now." example:"Importer"`
+	Actor     *string         `json:"actor" doc:"The person for whom the app wrote, as X-Actor named them; null if it named none." example:"ada@example.com"`
+	RequestID *cms.ID         `json:"requestId" doc:"The request, as X-Request-Id named it; null where there was none."`
 	Operation string          `json:"operation" doc:"What was asked for: the operation's id in this document, or what the service did by itself." example:"updatePage"`
 	Resource  AuditedResource `json:"resource" doc:"What was written."`
 	SiteID    *cms.ID         `json:"siteId" doc:"The site that the resource belongs to."`
 	Before    json.RawMessage `json:"before" nullable:"true" doc:"The resource before, without secrets; null if there was none."`
 	After     json.RawMessage `json:"after" nullable:"true" doc:"The resource afterwards, without secrets; null if there is none."`
+}
+
+const actorHeader = "X-Actor"
+
+// maxActor is the longest name of a person, in characters.
+const maxActor = 200
+
+// actorOf reads whom a write is for, if the request says so. Reads leave no
+// trace of it.
+func actorOf(r *http.Request) (string, error) {
+	values := r.Header.Values(actorHeader)
+	if len(values) == 0 || readOnly(r.Method) {
+		return "", nil
+	}
+	actor := values[0]
+	visible := utf8.ValidString(actor) && !strings.ContainsFunc(actor, func(c rune) bool { return !unicode.IsPrint(c) })
+	if len(values) > 1 || actor == "" || utf8.RuneCountInString(actor) > maxActor || !visible {
+		return "", cms.BadField(actorHeader, "must be given once, with 1 to 200 visible characters")
+	}
+	return actor, nil
 }
 
 // AuditedResource names what was written.
@@ -29,15 +55,18 @@ type AuditedResource struct {
 }
 
 func newAuditEntry(e cms.AuditEntry) AuditEntry {
-	w := AuditEntry{
+	return AuditEntry{
 		Object: "auditEntry", ID: e.ID, At: newTimestamp(e.At()), Operation: e.Operation,
-		Resource: AuditedResource{string(e.Kind), e.ResourceID},
-		AppID:    nullID(e.AppID), SiteID: nullID(e.SiteID), Before: e.Before, After: e.After,
+		Resource: AuditedResource{string(e.Kind), e.ResourceID}, AppID: nullID(e.AppID), AppName: nullText(e.AppName),
+		Actor: nullText(e.Actor), RequestID: nullID(e.RequestID), SiteID: nullID(e.SiteID), Before: e.Before, After: e.After,
 	}
-	if e.RequestID != "" {
-		w.RequestID = &e.RequestID
+}
+
+func nullText(s string) *string {
+	if s == "" {
+		return nil
 	}
-	return w
+	return &s
 }
 
 func nullID(id cms.ID) *cms.ID {
@@ -75,7 +104,7 @@ func Depict(resource any) []byte {
 func (a *API) listAudit(r *request) (answer, error) {
 	q := r.query
 	list, err := a.svc.Audit(r.Context(), r.who, cms.AuditQuery{
-		ListQuery: q.list, SiteID: q.siteID, ResourceID: q.resourceID, AppID: q.appID, Since: q.since, Until: q.until,
+		ListQuery: q.list, SiteID: q.siteID, ResourceID: q.resourceID, AppID: q.appID, Operation: q.operation, Since: q.since, Until: q.until,
 	})
 	return ok(newList(list, newAuditEntry)), err
 }

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -321,5 +322,39 @@ func TestARepeatedRequestIsAuditedOnce(t *testing.T) {
 		if got := s.audit(t, "siteId="+site); len(got) != 2 {
 			t.Errorf("a page made once has left %d entries beside its site's, want 1", len(got)-1)
 		}
+	})
+}
+
+func TestActorIsKept(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		site, _ := s.newSite(t)
+		page := s.must(t, 201, "POST", "/v6/pages", `{"siteId":"`+site+`","pathname":"/x"}`, "X-Actor", "Zoë Ørsted <zoe@example.com>").str(t, "id")
+		entry := func(query string) map[string]any {
+			t.Helper()
+			return s.must(t, 200, "GET", "/v2/audit?limit=1&"+query, "").json(t)["data"].([]any)[0].(map[string]any)
+		}
+		got := entry("resourceId=" + page)
+		checkEqual(t, "actor", any("Zoë Ørsted <zoe@example.com>"), got["actor"])
+		checkEqual(t, "appName", any(s.first.Name), got["appName"])
+		checkEqual(t, "operation", any(page), entry("operation=createPage")["resource"].(map[string]any)["id"])
+		checkEqual(t, "no actor", nil, entry("operation=createSite")["actor"])
+
+		now := s.must(t, 201, "POST", "/v2/sites/"+site+"/publish", `{}`, "X-Actor", "Ada")
+		checkEqual(t, "publish", "Ada", now.str(t, "actor"))
+		s.must(t, 200, "PATCH", "/v6/pages/"+page, `{"title":"New"}`)
+		later := s.must(t, 201, "POST", "/v2/sites/"+site+"/publish", `{"publishAt":"2999-01-01T00:00:00Z"}`, "X-Actor", "Bob").str(t, "id")
+		checkEqual(t, "scheduled", "Bob", s.must(t, 200, "GET", "/v2/publishes/"+later, "").str(t, "actor"))
+
+		for _, bad := range []string{strings.Repeat("é", 201), "a\tb", "\xff", "a\u200bb"} {
+			r := s.must(t, 400, "PATCH", "/v6/pages/"+page, `{"title":"Other"}`, "X-Actor", bad)
+			checkEqual(t, "field", []string{"X-Actor"}, r.fields(t))
+		}
+		s.must(t, 200, "PATCH", "/v6/pages/"+page, `{"title":"Other"}`, "X-Actor", strings.Repeat("é", 200))
+		req, err := http.NewRequestWithContext(t.Context(), "DELETE", s.url+"/v6/pages/"+page, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{"X-Api-Key": {s.key}, "X-Actor": {"Ada", "Bob"}}
+		checkEqual(t, "two actors", 400, s.do(t, req).status)
 	})
 }

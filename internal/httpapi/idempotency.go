@@ -33,8 +33,34 @@ func idempotencyKey(r *request) (string, error) {
 	return key, nil
 }
 
-// handle runs the endpoint, once for all requests with one idempotency key.
+// bigWork are the operations of which a workspace has one at a time.
+var bigWork = map[string]bool{"duplicateSite": true, "publishSite": true, "restorePublish": true, "discardSite": true, "batchPages": true}
+
+// smallBatch is the size of a body below which a batch is not big work: about a
+// hundred operations.
+const smallBatch = 16 << 10
+
+// handle runs the endpoint, and counts the rows that it touches. Big work waits
+// here: an idempotent request has its transaction from now on.
 func (a *API) handle(r *request) (answer, error) {
+	if readOnly(r.Method) {
+		return r.endpoint.handle(r)
+	}
+	if bigWork[r.endpoint.name] && (r.endpoint.name != "batchPages" || r.ContentLength < 0 || r.ContentLength > smallBatch) {
+		done, err := a.svc.BigWork(r.Context(), r.who)
+		if err != nil {
+			return answer{}, err
+		}
+		defer done()
+	}
+	ctx, rows := service.CountRows(r.Context())
+	r.Request = r.WithContext(ctx)
+	defer func() { a.limits.chargeRows(r, rows.Load()) }()
+	return a.once(r)
+}
+
+// once runs the endpoint, once for all requests with one idempotency key.
+func (a *API) once(r *request) (answer, error) {
 	key, err := idempotencyKey(r)
 	if err != nil {
 		return answer{}, err

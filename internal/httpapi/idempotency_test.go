@@ -171,6 +171,48 @@ func TestReplayNeedsTheRight(t *testing.T) {
 	})
 }
 
+// What an app may no longer ask for is not repeated to it, either.
+func TestReplayNeedsTheSitesAndApps(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		mine, _ := s.newSite(t)
+		other, _ := s.newSite(t)
+		gone, _ := s.newSite(t)
+		id, key := s.newApp(t, `{"name":"Narrowed"}`)
+		replay := func(status int, target, body string) {
+			t.Helper()
+			if r := s.send(t, key, "POST", target, body, idempotencyKey, target+body); r.status != status {
+				t.Errorf("%s %s: got %d, want %d\n%s", target, body, r.status, status, r.body)
+			}
+		}
+		type sent struct {
+			target, body  string
+			first, narrow int
+		}
+		requests := []sent{
+			{"/v6/pages", `{"siteId":"` + mine + `","pathname":"/x"}`, 201, 201},
+			{"/v6/pages", `{"siteId":"` + other + `","pathname":"/x"}`, 201, 403},
+			{"/v6/pages", `{"siteId":"` + gone + `","pathname":"/x"}`, 201, 404},
+			{"/v2/sites/" + other + "/publish", `{}`, 201, 403},
+			{"/v6/pages/batch", `{"siteId":"` + other + `","operations":[{"op":"create","pathname":"/y"}]}`, 200, 403},
+			{"/v2/routes", `{"siteId":"` + gone + `","pathname":"/r"}`, 201, 404},
+			{"/v2/sites/" + mine + "/rotate-key", ``, 200, 200},
+			{"/v2/sites/" + other + "/rotate-key", ``, 200, 403},
+			{"/v2/sites", `{"name":"New"}`, 201, 403},
+			{"/v2/sites/" + mine + "/duplicate", `{"name":"New"}`, 201, 403},
+			{"/v2/apps", `{"name":"Wide"}`, 201, 403},
+			{"/v2/apps", `{"name":"Slim","siteIds":["` + mine + `"],"scopes":["read"]}`, 201, 201},
+		}
+		for _, r := range requests {
+			replay(r.first, r.target, r.body)
+		}
+		s.must(t, 204, "DELETE", "/v2/sites/"+gone, "")
+		s.must(t, 200, "PATCH", "/v2/apps/"+id, `{"siteIds":["`+mine+`"]}`)
+		for _, r := range requests {
+			replay(r.narrow, r.target, r.body)
+		}
+	})
+}
+
 // Of many at once one takes effect; the others repeat it or are told to wait.
 func TestSameRequestManyTimesAtOnce(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *system) {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"net/http"
@@ -16,6 +17,8 @@ import (
 // Buckets count requests against rates: in this process, or shared by nodes.
 type Buckets interface {
 	Take(ctx context.Context, bucket string, rate ratelimit.Rate) ratelimit.Result
+	// Charge takes n requests, whether or not the bucket has them.
+	Charge(ctx context.Context, bucket string, rate ratelimit.Rate, n int)
 }
 
 // Limits are the rates of an App key, a Site key, and of a client address that
@@ -32,11 +35,26 @@ func (l *Limits) admitCredential(h http.Header, r *request) error {
 	return l.admit(h, r, credentialBucket(r.who), l.rate(r.who))
 }
 
+// credentialBucket names the bucket of a credential. An app that an app made
+// shares that one's, unless the operator gave it a rate of its own.
 func credentialBucket(who service.Caller) string {
-	if who.App != nil {
-		return "app:" + who.ID().String()
+	switch {
+	case who.App == nil:
+		return "site:" + who.ID().String()
+	case who.App.Rate == "" && who.App.MadeBy != cms.NoID:
+		return "app:" + who.App.MadeBy.String()
 	}
-	return "site:" + who.ID().String()
+	return "app:" + who.ID().String()
+}
+
+// rowsPerRequest is how many rows count as a request.
+const rowsPerRequest = 100
+
+// chargeRows counts the work that a request was, beyond the request itself.
+func (l *Limits) chargeRows(r *request, rows int64) {
+	if rate := l.rate(r.who); rows >= rowsPerRequest && !rate.Off() {
+		l.Buckets.Charge(r.Context(), credentialBucket(r.who), rate, int(rows/rowsPerRequest))
+	}
 }
 
 // rate is the one that a credential has.
@@ -47,10 +65,10 @@ func (l *Limits) rate(who service.Caller) ratelimit.Rate {
 	return l.Site
 }
 
-// rateOf is an app's own rate, if the operator gave it one that can be read.
+// rateOf is the rate that the operator gave an app, or else the app that made it.
 func (l *Limits) rateOf(app *cms.App) ratelimit.Rate {
 	var own ratelimit.Rate
-	if app.Rate == "" || own.UnmarshalText([]byte(app.Rate)) != nil {
+	if text := cmp.Or(app.Rate, app.MakerRate); text == "" || own.UnmarshalText([]byte(text)) != nil {
 		return l.App
 	}
 	return own

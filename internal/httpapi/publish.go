@@ -22,13 +22,14 @@ type Publish struct {
 	Reason       *string           `json:"reason" doc:"Why it failed."`
 	CreatedAt    timestamp         `json:"createdAt" doc:"When it was asked for."`
 	CreatedBy    cms.ID            `json:"createdBy" doc:"The app that asked for it."`
+	Actor        *string           `json:"actor" doc:"The person for whom the app asked for it, as X-Actor named them." example:"ada@example.com"`
 }
 
 func newPublish(p cms.Publish) Publish {
 	w := Publish{
 		Object: "publish", SiteID: p.SiteID, Name: p.Name, Status: p.Status, PublishAt: newNullTimestamp(p.PublishAt),
 		PublishedAt: newNullTimestamp(p.PublishedAt), ChangeCount: p.ChangeCount, PreviousID: p.PreviousID,
-		RestoredFrom: p.RestoredFrom, Reason: p.Reason, CreatedAt: newTimestamp(p.CreatedAt), CreatedBy: p.CreatedBy,
+		RestoredFrom: p.RestoredFrom, Reason: p.Reason, CreatedAt: newTimestamp(p.CreatedAt), CreatedBy: p.CreatedBy, Actor: nullText(p.Actor),
 	}
 	if p.ID != cms.NoID {
 		w.ID = &p.ID

@@ -21,6 +21,7 @@ type query struct {
 	workspaceID    cms.ID
 	resourceID     cms.ID
 	appID          cms.ID
+	operation      string
 	since, until   *time.Time
 	list           cms.ListQuery
 	locale         string
@@ -71,6 +72,16 @@ var (
 	paramAppID = param{
 		name: "appId", doc: "Only what this app did.", schema: idSchema,
 		parse: func(q *query, v string) string { return parseIDParam(&q.appID, v, mustBeID) },
+	}
+	paramOperation = param{
+		name: "operation", doc: "Only what this operation did, by its id in this document.", schema: schema{"type": "string", "example": "updatePage"},
+		parse: func(q *query, v string) string {
+			if len(v) > 64 || strings.ContainsFunc(v, func(c rune) bool { return c < 'A' || c > 'z' }) {
+				return "must be the name of an operation"
+			}
+			q.operation = v
+			return ""
+		},
 	}
 	paramSince = param{
 		name: "since", doc: "Only what happened at this time or later.", schema: timeSchema,

@@ -70,7 +70,7 @@ func (a *API) endpoints() []*endpoint {
 		{del, "/v2/apps/{appId}", "deleteApp", admin, appsOnly, nil, nil, 204, nil, a.deleteApp},
 		{post, "/v2/apps/{appId}/rotate", "rotateAppKey", admin, appsOnly, nil, typ[KeyRotate](), 200, typ[AppWithKey](), a.rotateAppKey},
 
-		{get, "/v2/audit", "listAudit", admin, appsOnly, append([]param{paramAuditSiteID, paramResourceID, paramAppID, paramSince, paramUntil}, list...), nil, 200, typ[List[AuditEntry]](), a.listAudit},
+		{get, "/v2/audit", "listAudit", admin, appsOnly, append([]param{paramAuditSiteID, paramResourceID, paramAppID, paramOperation, paramSince, paramUntil}, list...), nil, 200, typ[List[AuditEntry]](), a.listAudit},
 
 		{get, "/v2/sites", "listSites", read, appsOnly, append([]param{paramWorkspaceID}, list...), nil, 200, typ[List[Site]](), a.listSites},
 		{post, "/v2/sites", "createSite", write, appsOnly, nil, typ[SiteCreate](), 201, typ[Site](), a.createSite},

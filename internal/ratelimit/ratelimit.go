@@ -66,6 +66,21 @@ func (r Rate) take(full, now time.Time) (time.Time, Result) {
 	return next, Result{Allowed: true, Remaining: r.remaining(next, now), ResetAfter: next.Sub(now)}
 }
 
+// charge is the algorithm for requests that were done without being asked for:
+// the bucket may owe some, but at most as many as it holds.
+func (r Rate) charge(full, now time.Time, n int) time.Time {
+	if full.Before(now) {
+		full = now
+	}
+	n = min(n, 2*r.Requests)
+	if next, most := full.Add(time.Duration(n)*r.each()), now.Add(2*r.burst()); next.Before(most) {
+		return next
+	} else if full.Before(most) {
+		return most
+	}
+	return full
+}
+
 // each is the time that one request takes up.
 func (r Rate) each() time.Duration { return r.Period / time.Duration(r.Requests) }
 
@@ -113,12 +128,25 @@ func (m *Memory) Take(bucket string, rate Rate, now time.Time) Result {
 	return result
 }
 
+// Charge takes n requests from a bucket, whether or not it has them.
+func (m *Memory) Charge(bucket string, rate Rate, n int, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := counted{bucket, rate}
+	m.buckets[key] = rate.charge(m.buckets[key], now, n)
+}
+
 // Local is Memory by the clock.
 type Local struct{ *Memory }
 
 // Take admits a request to a bucket, or does not.
 func (l Local) Take(_ context.Context, bucket string, rate Rate) Result {
 	return l.Memory.Take(bucket, rate, time.Now())
+}
+
+// Charge takes n requests from a bucket, whether or not it has them.
+func (l Local) Charge(_ context.Context, bucket string, rate Rate, n int) {
+	l.Memory.Charge(bucket, rate, n, time.Now())
 }
 
 // sweepEvery is how often full buckets, which say nothing, are forgotten.

@@ -235,3 +235,25 @@ func TestTheOrderOfCallersDoesNotMatter(t *testing.T) {
 		t.Errorf("the fourth of three: %+v", got)
 	}
 }
+
+func TestChargesAreOwed(t *testing.T) {
+	r, m := rate(t, "10/10"), ratelimit.NewMemory()
+	m.Charge("k", r, 4, start)
+	if got := m.Take("k", r, start); !got.Allowed || got.Remaining != 5 {
+		t.Errorf("after a charge of 4: %+v, want 5 of 10 remaining", got)
+	}
+	m.Charge("k", r, 8, start) // 3 more than there are
+	if got := m.Take("k", r, start); got.Allowed || got.RetryAfter != 4*time.Second {
+		t.Errorf("3 are owed: %+v, want to wait for those and one more", got)
+	}
+	if got := m.Take("k", r, start.Add(4*time.Second)); !got.Allowed {
+		t.Errorf("what was owed is paid: %+v", got)
+	}
+	m = ratelimit.NewMemory()
+	for range 3 {
+		m.Charge("all", r, 1_000_000_000, start)
+	}
+	if got := m.Take("all", r, start); got.Allowed || got.RetryAfter != 11*time.Second {
+		t.Errorf("more than the bucket holds is owed: %+v", got)
+	}
+}

@@ -85,8 +85,7 @@ func (r *Redis) Take(ctx context.Context, bucket string, rate Rate) Result {
 	// A caller that gives up must not look like a Redis that is away.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
 	defer cancel()
-	// The rate is in the name for the reason that it is in Memory's.
-	got, err := r.limiter.Allow(ctx, "galley:"+bucket+":"+rate.String(), redis_rate.Limit{Rate: rate.Requests, Burst: rate.Requests, Period: rate.Period})
+	got, err := r.limiter.Allow(ctx, redisKey(bucket, rate), redis_rate.Limit{Rate: rate.Requests, Burst: rate.Requests, Period: rate.Period})
 	if err != nil {
 		if r.restUntil.Swap(int64(sinceBegan+redisRest)) == 0 {
 			r.changed(err)
@@ -97,6 +96,35 @@ func (r *Redis) Take(ctx context.Context, bucket string, rate Rate) Result {
 		r.changed(nil)
 	}
 	return rate.result(got)
+}
+
+// redisKey names a bucket. The rate is in the name for the reason that it is in
+// Memory's.
+func redisKey(bucket string, rate Rate) string { return "galley:" + bucket + ":" + rate.String() }
+
+// chargeScript does to the library's time of a bucket what charge does: it is in
+// seconds since 2017.
+var chargeScript = redis.NewScript(`
+local now = redis.call("TIME")
+now = (now[1] - 1483228800) + now[2] / 1000000
+local full = math.max(tonumber(redis.call("GET", KEYS[1]) or now), now)
+full = math.max(full, math.min(full + ARGV[1] * ARGV[2], now + 2 * ARGV[3]))
+redis.call("SET", KEYS[1], string.format("%.17g", full), "EX", math.ceil(full - now) + 1)
+return 0`)
+
+// Charge takes n requests from a bucket, whether or not it has them.
+func (r *Redis) Charge(ctx context.Context, bucket string, rate Rate, n int) {
+	now := time.Now()
+	if int64(now.Sub(began)) >= r.restUntil.Load() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
+		defer cancel()
+		err := chargeScript.Run(ctx, r.client, []string{"rate:" + redisKey(bucket, rate)},
+			n, rate.each().Seconds(), rate.burst().Seconds()).Err()
+		if err == nil {
+			return
+		}
+	}
+	r.alone.Charge(bucket, rate, n, now)
 }
 
 // result reads the library's answer. Its count of what remains is one low at

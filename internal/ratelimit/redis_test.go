@@ -91,6 +91,26 @@ func TestRedisRemainingAddsUp(t *testing.T) {
 	}
 }
 
+func TestRedisCharges(t *testing.T) {
+	addr := pgtest.FreeAddress(t)
+	startRedis(t, addr)
+	node := newRedis(t, addr, func(away error) { t.Errorf("Redis is away: %v", away) })
+	rate := ratelimit.Rate{Requests: 10, Period: time.Hour}
+	node.Charge(t.Context(), "app:1", rate, 4)
+	if got := node.Take(t.Context(), "app:1", rate); !got.Allowed || got.Remaining != 5 {
+		t.Errorf("after a charge of 4: %+v, want 5 of 10 remaining", got)
+	}
+	node.Charge(t.Context(), "app:1", rate, 1_000_000)
+	if got := node.Take(t.Context(), "app:1", rate); got.Allowed {
+		t.Errorf("all is owed: %+v", got)
+	}
+	client := redis.NewClient(&redis.Options{Addr: addr})
+	defer func() { _ = client.Close() }()
+	if ttl := client.TTL(t.Context(), "rate:galley:app:1:"+rate.String()).Val(); ttl < 119*time.Minute || ttl > 121*time.Minute {
+		t.Errorf("the bucket is kept for %s, want twice its period", ttl)
+	}
+}
+
 // A clock that is set back leaves buckets that are full later than any bucket
 // takes to fill.
 func TestRedisWhoseClockWasSetBack(t *testing.T) {

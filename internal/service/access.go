@@ -184,6 +184,7 @@ func (c Caller) DefaultVersion() VersionRef {
 
 // site loads a site that exists and that the caller may reach.
 func (c Caller) site(ctx context.Context, r cms.Reader, id cms.ID) (cms.Site, error) {
+	need(ctx, func(n *cms.Needs) { n.Site = &id })
 	return c.checkSite(r.Site(ctx, id))
 }
 

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 
@@ -49,8 +50,8 @@ func (s *Service) Apps(ctx context.Context, who Caller, q cms.ListQuery) (cms.Li
 	return list, err
 }
 
-// CreateApp makes an app within the caller's own scopes and sites, and returns
-// its key, this once.
+// CreateApp makes an app within the caller's own scopes, sites and time, and
+// returns its key, this once.
 func (s *Service) CreateApp(ctx context.Context, who Caller, in Input[cms.AppPatch]) (cms.App, cms.AppKey, error) {
 	patch, err := in()
 	if err != nil {
@@ -61,8 +62,10 @@ func (s *Service) CreateApp(ctx context.Context, who Caller, in Input[cms.AppPat
 	err = s.inTx(ctx, func(tx cms.Tx) error {
 		app = patch.Apply(cms.App{
 			ID: cms.NewID(), WorkspaceID: who.WorkspaceID(), KeyHint: key.Hint(),
-			Scopes: who.App.Scopes, SiteIDs: who.App.SiteIDs, CreatedAt: s.now(),
+			Scopes: who.App.Scopes, SiteIDs: who.App.SiteIDs, ExpiresAt: who.App.ExpiresAt, CreatedAt: s.now(),
+			MadeBy: cmp.Or(who.App.MadeBy, who.App.ID),
 		})
+		need(ctx, func(n *cms.Needs) { n.App = &app.ID })
 		if err := who.mayGrant(ctx, tx, app, patch); err != nil {
 			return err
 		}
@@ -100,7 +103,7 @@ func (c Caller) mayGrant(ctx context.Context, r cms.Reader, app cms.App, patch c
 
 func (c Caller) mayManage(app cms.App) error {
 	if !c.App.Covers(app) {
-		return cms.Forbidden("An app can only manage apps within its own scopes and sites")
+		return cms.Forbidden("An app can only manage apps within its own scopes, sites and time")
 	}
 	return nil
 }
@@ -113,7 +116,7 @@ func (s *Service) UpdateApp(ctx context.Context, who Caller, id cms.ID, in Input
 			return app, err
 		}
 		app = patch.Apply(app)
-		if patch.SiteIDs.Set || patch.Scopes.Set {
+		if patch.SiteIDs.Set || patch.Scopes.Set || patch.ExpiresAt.Set {
 			err = who.mayGrant(ctx, tx, app, patch)
 		}
 		return app, err
@@ -155,6 +158,7 @@ func (s *Service) changeApp(ctx context.Context, who Caller, id cms.ID, match Ma
 
 // lockApp is app for a transaction that changes it.
 func (c Caller) lockApp(ctx context.Context, tx cms.Tx, id cms.ID) (cms.App, error) {
+	need(ctx, func(n *cms.Needs) { n.App = &id })
 	if _, err := c.app(ctx, tx, id); err != nil {
 		return cms.App{}, err
 	}

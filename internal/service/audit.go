@@ -11,6 +11,7 @@ import (
 type Request struct {
 	ID        string
 	Operation string
+	Actor     string // the person whom X-Actor names; "": none
 }
 
 // actor is who writes: a caller, the operator, or the service by itself.
@@ -39,9 +40,10 @@ type written struct {
 // record notes writes in the audit trail, in their transaction.
 func (s *Service) record(ctx context.Context, tx cms.Tx, by actor, writes ...written) error {
 	entries := make([]cms.AuditEntry, len(writes))
+	requestID, _ := cms.ParseID(by.ID)
 	for i, w := range writes {
 		entries[i] = cms.AuditEntry{
-			ID: cms.NewID(), WorkspaceID: by.workspaceID, AppID: by.appID, RequestID: by.ID, Operation: by.Operation,
+			ID: cms.NewID(), WorkspaceID: by.workspaceID, AppID: by.appID, Actor: by.Actor, RequestID: requestID, Operation: by.Operation,
 			Kind: w.kind, ResourceID: w.id, SiteID: w.siteID, Before: s.picture(w.before), After: s.picture(w.after),
 		}
 	}
@@ -146,7 +148,8 @@ func (s *Service) inChunks(ctx context.Context, remove func(tx cms.Tx, limit int
 	return nil
 }
 
-// PurgeAudit removes for good the entries that are older than the retention.
+// PurgeAudit removes for good the entries that are older than the retention, if
+// there is one, once all are in the form in which this version stores them.
 func (s *Service) PurgeAudit(ctx context.Context, retention time.Duration) error {
 	workspaces, err := s.store.Workspaces(ctx)
 	if err != nil {
@@ -154,7 +157,14 @@ func (s *Service) PurgeAudit(ctx context.Context, retention time.Duration) error
 	}
 	before := s.now().Add(-retention)
 	for _, w := range workspaces {
-		err := s.inChunks(ctx, func(tx cms.Tx, limit int) (int, error) { return tx.PurgeAudit(ctx, w.ID, before, limit) })
+		err := s.inChunks(ctx, func(tx cms.Tx, limit int) (int, error) { return tx.MoveAudit(ctx, w.ID, limit) })
+		if err != nil {
+			return err
+		}
+		if retention == 0 {
+			continue
+		}
+		err = s.inChunks(ctx, func(tx cms.Tx, limit int) (int, error) { return tx.PurgeAudit(ctx, w.ID, before, limit) })
 		if err != nil {
 			return err
 		}

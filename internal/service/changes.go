@@ -187,6 +187,7 @@ func (r *recordingTx) note(changed cms.Subject) {
 // write runs a callback in a transaction, and invalidates on this node and the
 // others what it changed.
 func (s *Service) write(ctx context.Context, do func(cms.Tx) error) error {
+	s.bigWork.writes.Add(1)
 	var changed []cms.Subject
 	var recording *recordingTx
 	err := s.store.InTx(ctx, func(tx cms.Tx) error {

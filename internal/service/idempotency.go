@@ -27,12 +27,56 @@ type Answered struct {
 	Sealed   bool
 }
 
-// repeat is the answer that was kept for the request.
-func (o Once) repeat(kept cms.KeptAnswer, err error) (Answered, error) {
+// repeat is the answer that was kept for the request, if the caller could still
+// make the request.
+func (o Once) repeat(ctx context.Context, r cms.Reader, who Caller, kept cms.KeptAnswer, err error) (Answered, error) {
 	if err == nil && kept.Request != o.Request {
 		err = errOtherRequest
 	}
+	if err == nil {
+		err = who.mayRepeat(ctx, r, kept.Needs)
+	}
 	return Answered{kept.Status, kept.Location, kept.Body, kept.Sealed}, err
+}
+
+func (c Caller) mayRepeat(ctx context.Context, r cms.Reader, needs cms.Needs) error {
+	if needs.Site != nil {
+		if *needs.Site == cms.NoID {
+			return c.mayCreateSites()
+		}
+		if _, err := c.site(ctx, r, *needs.Site); err != nil {
+			return err
+		}
+	}
+	if needs.App == nil {
+		return nil
+	}
+	app, err := r.AppOf(ctx, *needs.App)
+	if err != nil {
+		return err
+	}
+	return c.mayManage(app)
+}
+
+// mayCreateSites refuses an app that is restricted to some sites.
+func (c Caller) mayCreateSites() error {
+	if c.App.SiteIDs != nil {
+		return cms.Forbidden("An app restricted to sites can't create sites")
+	}
+	return nil
+}
+
+// need notes what a request needs a right to, if its answer is kept.
+func need(ctx context.Context, note func(*cms.Needs)) {
+	if open, ok := ctx.Value(openTxKey{}).(*openTx); ok {
+		note(&open.needs)
+	}
+}
+
+// noted is what a request was noted to need.
+func noted(ctx context.Context) (needs cms.Needs) {
+	need(ctx, func(n *cms.Needs) { needs = *n })
+	return needs
 }
 
 // Do runs a request in one transaction with the keeping of its answer, unless
@@ -43,7 +87,7 @@ func (s *Service) Do(ctx context.Context, who Caller, once Once, run func(contex
 	since := s.now().Add(-cms.KeptFor)
 	// Once the first is answered nobody waits, not even for another twin.
 	if kept, err := s.store.KeptAnswer(ctx, who.ID(), once.Key, since); cms.CodeOf(err) != cms.CodeNotFound {
-		return once.repeat(kept, err)
+		return once.repeat(ctx, s.store, who, kept, err)
 	}
 	release, free := s.underWay.take(requestName{who.ID(), once.Key})
 	if !free {
@@ -60,7 +104,7 @@ func (s *Service) Do(ctx context.Context, who Caller, once Once, run func(contex
 		}
 		kept, err := tx.KeptAnswer(ctx, who.ID(), once.Key, since)
 		if cms.CodeOf(err) != cms.CodeNotFound {
-			answered, err = once.repeat(kept, err)
+			answered, err = once.repeat(ctx, tx, who, kept, err)
 			return err
 		}
 		if answered, err = run(ctx); err != nil {
@@ -68,7 +112,7 @@ func (s *Service) Do(ctx context.Context, who Caller, once Once, run func(contex
 		}
 		return tx.KeepAnswer(ctx, cms.KeptAnswer{
 			Credential: who.ID(), Key: once.Key, Request: once.Request, Status: answered.Status,
-			Location: answered.Location, Body: answered.Body, Sealed: answered.Sealed, At: s.now(),
+			Location: answered.Location, Body: answered.Body, Sealed: answered.Sealed, Needs: noted(ctx), At: s.now(),
 		})
 	})
 	return answered, err

@@ -124,6 +124,7 @@ func (s *Service) holdSite(ctx context.Context, siteID cms.ID, lock cms.Lock, ru
 // the site that it holds.
 type openTx struct {
 	tx      cms.Tx
+	needs   cms.Needs
 	siteID  cms.ID
 	units   int64
 	release func() // nil: it holds no site
@@ -170,7 +171,7 @@ func (s *Service) writeOpen(ctx context.Context, do func(ctx context.Context, tx
 	defer func() { open.end() }()
 	for {
 		err := s.write(ctx, func(tx cms.Tx) error {
-			open.tx = tx
+			open.tx, open.needs = tx, cms.Needs{}
 			return do(context.WithValue(ctx, openTxKey{}, open), tx)
 		})
 		needed, ok := errors.AsType[*siteNeededError](err)

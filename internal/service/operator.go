@@ -191,6 +191,17 @@ func (s *Service) SetAppRate(ctx context.Context, id cms.ID, rate string) (cms.A
 	return s.changeUnasked(ctx, id, "setAppRate", func(app *cms.App) { app.Rate = rate })
 }
 
+// SetAppScopes gives an app these scopes in place of those that it has.
+func (s *Service) SetAppScopes(ctx context.Context, id cms.ID, scopes []cms.Scope) (cms.App, error) {
+	patch := cms.AppPatch{Scopes: cms.Some(scopes)}
+	var problems cms.Problems
+	patch.Clean(&problems, s.now())
+	if err := problems.Err(); err != nil {
+		return cms.App{}, err
+	}
+	return s.changeUnasked(ctx, id, "setAppScopes", func(app *cms.App) { *app = patch.Apply(*app) })
+}
+
 func (s *Service) changeUnasked(ctx context.Context, id cms.ID, operation string, change func(*cms.App)) (cms.App, error) {
 	var app cms.App
 	err := s.write(ctx, func(tx cms.Tx) error {

@@ -45,6 +45,7 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 				return err
 			}
 		}
+		touched(ctx, len(ops))
 		b := pageBatch{svc: s, site: f.site, undecided: map[cms.ID]bool{}, setBy: map[pathnameOf]operationField{}}
 		b.failed.problems = batch.Problems.Clone()
 		if batch.Problems.Err() != nil {

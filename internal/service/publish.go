@@ -151,7 +151,7 @@ func (s *Service) Publish(ctx context.Context, who Caller, siteID cms.ID, in Inp
 			return err
 		}
 		p = cms.Publish{
-			ID: cms.NewID(), SiteID: site.ID, Name: ask.Name.Value, CreatedAt: s.now(), CreatedBy: who.ID(),
+			ID: cms.NewID(), SiteID: site.ID, Name: ask.Name.Value, CreatedAt: s.now(), CreatedBy: who.ID(), Actor: who.Request.Actor,
 			Confirm: ask.Confirm.Value, PublishAt: ask.PublishAt.Value,
 		}
 		if p.Select, err = selection(ctx, tx, site, locales, ask.SelectionRequest); err != nil {
@@ -268,6 +268,7 @@ var errPlan = cms.Conflict("The draft has changed since the plan was made, revie
 func (s *Service) release(ctx context.Context, tx cms.Tx, locales cms.Locales, rel *release, p *cms.Publish, save func(context.Context, cms.Publish) error) error {
 	now := s.now()
 	p.Status, p.ChangeCount = cms.StatusPublished, len(rel.changes)
+	touched(ctx, len(rel.changes))
 	if len(rel.changes) == 0 {
 		p.ID = cms.NoID
 		return tx.MarkPages(ctx, p.SiteID, rel.clean, nil, false)
@@ -383,7 +384,8 @@ func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID, bod
 			return err
 		}
 		p = cms.Publish{
-			ID: cms.NewID(), SiteID: site.ID, CreatedAt: s.now(), CreatedBy: who.ID(), RestoredFrom: &from.ID, Confirm: true,
+			ID: cms.NewID(), SiteID: site.ID, CreatedAt: s.now(), CreatedBy: who.ID(), Actor: who.Request.Actor,
+			RestoredFrom: &from.ID, Confirm: true,
 		}
 		return s.releaseNew(ctx, tx, who, locales, rel, &p)
 	})

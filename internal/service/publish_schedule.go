@@ -152,7 +152,7 @@ func (s *Service) runDue(ctx context.Context, tx cms.Tx, p *cms.Publish) error {
 // scheduler is who a scheduled publish runs for.
 func scheduler(site cms.Site, p cms.Publish) actor {
 	by := unasked(site.WorkspaceID, "runPublish")
-	by.appID = p.CreatedBy
+	by.appID, by.Actor = p.CreatedBy, p.Actor
 	return by
 }
 

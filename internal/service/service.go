@@ -41,6 +41,7 @@ type Service struct {
 	positions  *positions
 	usage      usage
 	underWay   underWay
+	bigWork    bigWork
 	sites      *semaphores // of sites that are written to
 	reviews    *semaphores // of workspaces whose changes are listed
 	allReviews *semaphore.Weighted

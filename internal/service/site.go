@@ -55,9 +55,10 @@ func ownWorkspace(ctx context.Context, r cms.Reader, who Caller, id cms.ID) erro
 
 // CreateSite makes a site with its default locale.
 func (s *Service) CreateSite(ctx context.Context, who Caller, in Input[cms.NewSite]) (cms.Site, error) {
-	if who.App.SiteIDs != nil {
-		return cms.Site{}, cms.Forbidden("An app restricted to sites can't create sites")
+	if err := who.mayCreateSites(); err != nil {
+		return cms.Site{}, err
 	}
+	need(ctx, func(n *cms.Needs) { n.Site = new(cms.NoID) })
 	n, err := in()
 	if err != nil {
 		return cms.Site{}, err
@@ -260,6 +261,7 @@ func (s *Service) RestoreSite(ctx context.Context, who Caller, id cms.ID, body E
 		if err := who.reaches(seen); err != nil {
 			return err // before the lock: strangers must not wait for it
 		}
+		need(ctx, func(n *cms.Needs) { n.Site = &id })
 		if site, err = tx.LockSite(ctx, id, cms.LockExclusive); err != nil {
 			return err
 		}
@@ -310,9 +312,10 @@ func (s *Service) DuplicateSite(ctx context.Context, who Caller, id cms.ID, in I
 		if err != nil {
 			return err
 		}
-		if who.App.SiteIDs != nil {
-			return cms.Forbidden("An app restricted to sites can't create sites")
+		if err := who.mayCreateSites(); err != nil {
+			return err
 		}
+		need(ctx, func(n *cms.Needs) { n.Site = new(cms.NoID) })
 		ask, err := in()
 		if err != nil {
 			return err
@@ -347,9 +350,11 @@ func (s *Service) DuplicateSite(ctx context.Context, who Caller, id cms.ID, in I
 				return err
 			}
 		}
-		if err := tx.CopySite(ctx, site.ID, twin.ID, localeIDs, now); err != nil {
+		rows, err := tx.CopySite(ctx, site.ID, twin.ID, localeIDs, now)
+		if err != nil {
 			return err
 		}
+		touched(ctx, rows)
 		if err := firstPublish(ctx, tx, who, twin.ID, now); err != nil {
 			return err
 		}
@@ -367,7 +372,7 @@ func firstPublish(ctx context.Context, tx cms.Tx, who Caller, siteID cms.ID, now
 	}
 	return tx.CreatePublish(ctx, cms.Publish{
 		ID: cms.NewID(), SiteID: siteID, Seq: 1, Status: cms.StatusPublished, PublishedAt: &now, ChangeCount: changes,
-		CreatedAt: now, CreatedBy: who.ID(),
+		CreatedAt: now, CreatedBy: who.ID(), Actor: who.Request.Actor,
 	})
 }
 

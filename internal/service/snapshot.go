@@ -111,6 +111,7 @@ func (s *Service) lockForm(ctx context.Context, tx cms.Tx, who Caller, siteID cm
 }
 
 func (s *Service) lockedForm(ctx context.Context, tx cms.Tx, who Caller, siteID cms.ID, shape int64) (form, error) {
+	need(ctx, func(n *cms.Needs) { n.Site = &siteID })
 	known, ok := s.forms.last(siteID)
 	if !ok || !s.isCurrent(known, shape) {
 		moment := s.changes.version()

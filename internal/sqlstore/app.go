@@ -9,7 +9,7 @@ import (
 )
 
 const appColumns = `a.id, a.workspace_id, a.name, a.description, a.key_hint, a.scopes, a.site_ids,
-	a.created_at, a.last_used_at, a.expires_at, a.deleted_at, a.rate`
+	a.created_at, a.last_used_at, a.expires_at, a.deleted_at, a.rate, a.made_by`
 
 func scanApp(r row) (cms.App, error) {
 	var (
@@ -17,14 +17,16 @@ func scanApp(r row) (cms.App, error) {
 		scopes  string
 		siteIDs *string
 		rate    *string
+		madeBy  *cms.ID
 	)
 	err := r.Scan(&a.ID, &a.WorkspaceID, &a.Name, &a.Description, &a.KeyHint, &scopes, &siteIDs,
-		scanTime(&a.CreatedAt), scanNullTime(&a.LastUsedAt), scanNullTime(&a.ExpiresAt), scanNullTime(&a.DeletedAt), &rate)
+		scanTime(&a.CreatedAt), scanNullTime(&a.LastUsedAt), scanNullTime(&a.ExpiresAt), scanNullTime(&a.DeletedAt), &rate, &madeBy)
 	if err != nil {
 		return a, err
 	}
-	if rate != nil {
-		a.Rate = *rate
+	a.Rate = orEmpty(rate)
+	if madeBy != nil {
+		a.MadeBy = *madeBy
 	}
 	for scope := range strings.SplitSeq(scopes, ",") {
 		a.Scopes = append(a.Scopes, cms.Scope(scope))
@@ -41,11 +43,11 @@ func appScopes(a cms.App) string {
 	return strings.Join(list, ",")
 }
 
-func appRate(a cms.App) *string {
-	if a.Rate == "" {
+func nullID(id cms.ID) *cms.ID {
+	if id == cms.NoID {
 		return nil
 	}
-	return &a.Rate
+	return &id
 }
 
 func (q queries) App(ctx context.Context, workspaceID, id cms.ID) (cms.App, error) {
@@ -68,13 +70,16 @@ func (q queries) AppOf(ctx context.Context, id cms.ID) (cms.App, error) {
 
 func (q queries) AppByKey(ctx context.Context, hash cms.KeyHash, now time.Time) (cms.App, *time.Time, error) {
 	var end *time.Time
+	var makerRate *string
 	a, err := one(ctx, q, func(r row) (cms.App, error) {
-		return scanApp(withColumn(r, scanNullTime(&end)))
-	}, `select `+appColumns+`, k.expires_at
+		return scanApp(withColumn(withColumn(r, &makerRate), scanNullTime(&end)))
+	}, `select `+appColumns+`, k.expires_at, m.rate
 		from app_key k join app a on a.workspace_id = k.workspace_id and a.id = k.app_id
+		left join app m on m.id = a.made_by
 		where k.hash = ? and (k.expires_at is null or k.expires_at > ?)
 			and (a.expires_at is null or a.expires_at > ?) and a.deleted_at is null`, hash, now, now)
 	a, err = found(cms.KindApp, a, err)
+	a.MakerRate = orEmpty(makerRate)
 	if end == nil || (a.ExpiresAt != nil && a.ExpiresAt.Before(*end)) {
 		end = a.ExpiresAt
 	}
@@ -89,9 +94,9 @@ func (q queries) Apps(ctx context.Context, workspaceID cms.ID, list cms.ListQuer
 
 func (q queries) CreateApp(ctx context.Context, a cms.App, key cms.KeyHash) error {
 	err := q.run(ctx, `insert into app (id, workspace_id, name, description, key_hint, scopes, site_ids,
-		created_at, last_used_at, expires_at, deleted_at, rate) values (`+marks(12)+`)`,
+		created_at, last_used_at, expires_at, deleted_at, rate, made_by) values (`+marks(13)+`)`,
 		a.ID, a.WorkspaceID, a.Name, a.Description, a.KeyHint, appScopes(a), joinIDs(a.SiteIDs),
-		a.CreatedAt, a.LastUsedAt, a.ExpiresAt, a.DeletedAt, appRate(a))
+		a.CreatedAt, a.LastUsedAt, a.ExpiresAt, a.DeletedAt, nullText(a.Rate), nullID(a.MadeBy))
 	if err != nil {
 		return err
 	}
@@ -105,7 +110,7 @@ func (q queries) addAppKey(ctx context.Context, a cms.App, key cms.KeyHash) erro
 func (q queries) UpdateApp(ctx context.Context, a cms.App) error {
 	return q.run(ctx, `update app set name = ?, description = ?, key_hint = ?, scopes = ?, site_ids = ?, expires_at = ?,
 		deleted_at = ?, rate = ? where workspace_id = ? and id = ?`,
-		a.Name, a.Description, a.KeyHint, appScopes(a), joinIDs(a.SiteIDs), a.ExpiresAt, a.DeletedAt, appRate(a), a.WorkspaceID, a.ID)
+		a.Name, a.Description, a.KeyHint, appScopes(a), joinIDs(a.SiteIDs), a.ExpiresAt, a.DeletedAt, nullText(a.Rate), a.WorkspaceID, a.ID)
 }
 
 func (q queries) RotateAppKey(ctx context.Context, a cms.App, key cms.KeyHash, oldEnd time.Time) error {

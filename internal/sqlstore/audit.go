@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -9,36 +10,88 @@ import (
 	"galley/internal/cms"
 )
 
-const auditColumns = `workspace_id, id, site_id, resource_id, app_id, kind, operation, request_id, state_before, state_after`
+const auditColumns = `workspace_id, id, site_id, resource_id, app_id, request_id, kind, operation, actor, states`
+
+// auditRead reads entries with the names that their apps have now.
+const auditRead = `select e.workspace_id, e.id, e.site_id, e.resource_id, e.app_id, e.request_id, e.kind, e.operation, e.actor, e.states, a.name
+	from audit_entry e left join app a on a.id = e.app_id `
 
 func scanAuditEntry(r row) (e cms.AuditEntry, err error) {
-	err = r.Scan(&e.WorkspaceID, &e.ID, &e.SiteID, &e.ResourceID, &e.AppID, &e.Kind, &e.Operation, &e.RequestID, &e.Before, &e.After)
+	var states []byte
+	var actor, app *string
+	err = r.Scan(&e.WorkspaceID, &e.ID, &e.SiteID, &e.ResourceID, &e.AppID, &e.RequestID, &e.Kind, &e.Operation, &actor, &states, &app)
+	if err == nil {
+		err = setStates(&e, states)
+	}
+	e.Actor, e.AppName = orEmpty(actor), orEmpty(app)
 	return e, err
 }
 
+// oldAuditRead reads the rows of the table that audit_entry replaces.
+const oldAuditRead = `select e.workspace_id, e.id, e.site_id, e.resource_id, e.app_id, e.request_id, e.kind, e.operation, e.state_before, e.state_after, a.name
+	from audit e left join app a on a.id = e.app_id `
+
+func scanOldAuditEntry(r row) (e cms.AuditEntry, err error) {
+	var requestID string
+	var app *string
+	err = r.Scan(&e.WorkspaceID, &e.ID, &e.SiteID, &e.ResourceID, &e.AppID, &requestID, &e.Kind, &e.Operation, &e.Before, &e.After, &app)
+	e.RequestID, _ = cms.ParseID(requestID) // "" where there was no request
+	e.AppName = orEmpty(app)
+	return e, err
+}
+
+func orEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func nullText(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
 func (q queries) AuditEntry(ctx context.Context, workspaceID, id cms.ID) (cms.AuditEntry, error) {
-	e, err := one(ctx, q, scanAuditEntry, `select `+auditColumns+` from audit where workspace_id = ? and id = ?`, workspaceID, id)
+	const where = `where e.workspace_id = ? and e.id = ?`
+	e, err := one(ctx, q, scanAuditEntry, auditRead+where, workspaceID, id)
+	if errors.Is(err, errNoRows) {
+		e, err = one(ctx, q, scanOldAuditEntry, oldAuditRead+where, workspaceID, id)
+	}
 	return found(cms.KindAudit, e, err)
 }
 
-// Audit reads one index backwards: that of the resource, the site or the app,
-// whichever the query names first, or else that of the workspace. Of several
-// sites it reads each one's newest entries and keeps the newest of all.
+// Audit reads one index backwards: that of the resource, the site, the app or
+// the operation, whichever the query names first, or else that of the
+// workspace. Of several sites it reads each one's newest entries and keeps the
+// newest of all.
 func (q queries) Audit(ctx context.Context, ask cms.AuditQuery) ([]cms.AuditEntry, error) {
-	if ask.Sites == nil || ask.SiteID != cms.NoID || ask.ResourceID != cms.NoID {
-		return q.audit(ctx, ask)
+	asks := []cms.AuditQuery{ask}
+	if ask.Sites != nil && ask.SiteID == cms.NoID && ask.ResourceID == cms.NoID {
+		asks = nil
+		for _, id := range ask.Sites {
+			ofSite := ask
+			ofSite.SiteID = id
+			asks = append(asks, ofSite)
+		}
 	}
 	var newest []cms.AuditEntry
-	for _, id := range ask.Sites {
-		ofSite := ask
-		ofSite.SiteID = id
-		entries, err := q.audit(ctx, ofSite)
+	for _, part := range asks {
+		where, args := auditFilter(part, false)
+		entries, err := all(ctx, q, scanAuditEntry, auditRead+where, args...)
 		if err != nil {
 			return nil, err
 		}
-		newest = append(newest, entries...)
+		where, args = auditFilter(part, true)
+		old, err := all(ctx, q, scanOldAuditEntry, oldAuditRead+where, args...)
+		if err != nil {
+			return nil, err
+		}
+		newest = slices.Concat(newest, entries, old)
 		slices.SortFunc(newest, func(a, b cms.AuditEntry) int { return cms.CompareIDs(b.ID, a.ID) })
-		if len(newest) > ask.Limit+1 { // of many sites, this is all that is in memory
+		if len(newest) > ask.Limit+1 { // of many sites, no more than this is in memory
 			clear(newest[ask.Limit+1:])
 			newest = newest[:ask.Limit+1]
 		}
@@ -46,57 +99,69 @@ func (q queries) Audit(ctx context.Context, ask cms.AuditQuery) ([]cms.AuditEntr
 	return newest, nil
 }
 
-func (q queries) audit(ctx context.Context, ask cms.AuditQuery) ([]cms.AuditEntry, error) {
+// auditFilter is the rest of a statement that reads entries. In audit_entry only
+// the first filter can use an index, so that no planner takes another one; in
+// the old table every index begins with the workspace.
+func auditFilter(ask cms.AuditQuery, old bool) (string, []any) {
 	from, to := ask.Range()
 	if ask.After != cms.NoID && cms.CompareIDs(ask.After, to) < 0 {
 		to = ask.After
 	}
-	where := []string{"workspace_id = ?"}
-	args := []any{ask.WorkspaceID}
-	for _, filter := range []struct {
-		column string
-		id     cms.ID
-	}{{"resource_id", ask.ResourceID}, {"site_id", ask.SiteID}, {"app_id", ask.AppID}} {
-		if filter.id == cms.NoID {
-			continue
+	where, args := []string{"e.id >= ? and e.id < ?"}, []any{from, to}
+	add := func(given, indexed bool, condition string, values ...any) {
+		if !given {
+			return
 		}
-		where = append(where, filter.column+" = ?")
-		args = append(args, filter.id)
+		if !indexed && !old {
+			condition = "(" + condition + ") is true"
+		}
+		where, args = append(where, condition), append(args, values...)
 	}
-	if ask.ResourceID != cms.NoID && ask.SiteID == cms.NoID && ask.Sites != nil {
-		where = append(where, "site_id in ("+marks(len(ask.Sites))+")")
-		args = append(args, anys(ask.Sites)...)
-	}
-	where = append(where, "id >= ? and id < ?")
-	return all(ctx, q, scanAuditEntry, `select `+auditColumns+` from audit where `+strings.Join(where, " and ")+`
-		order by id desc`+atMost(ask.Limit+1), append(args, from, to)...)
+	byResource, bySite, byApp := ask.ResourceID != cms.NoID, ask.SiteID != cms.NoID, ask.AppID != cms.NoID
+	inWorkspace := !byResource && !bySite && !byApp
+	add(byResource, true, "e.resource_id = ?", ask.ResourceID)
+	add(bySite, !byResource, "e.site_id = ?", ask.SiteID)
+	add(byApp, !byResource && !bySite, "e.app_id = ?", ask.AppID)
+	add(true, inWorkspace, "e.workspace_id = ?", ask.WorkspaceID)
+	single := ask.Operation != "" && ask.Operation != "batchPages" // the index of operations has these
+	add(ask.Operation != "", inWorkspace && single, "e.operation = ?", ask.Operation)
+	add(inWorkspace && single, true, "e.operation <> 'batchPages'")
+	add(byResource && !bySite && ask.Sites != nil, false, "e.site_id in ("+marks(len(ask.Sites))+")", anys(ask.Sites)...)
+	return `where ` + strings.Join(where, " and ") + ` order by e.id desc` + atMost(ask.Limit+1), args
 }
 
 func (q queries) Record(ctx context.Context, entries ...cms.AuditEntry) error {
 	for chunk := range slices.Chunk(entries, rowChunk) {
 		var args []any
 		for _, e := range chunk {
-			args = append(args, e.WorkspaceID, e.ID, e.SiteID, e.ResourceID, e.AppID, e.Kind, e.Operation, e.RequestID,
-				nullText(e.Before), nullText(e.After))
+			args = append(args, e.WorkspaceID, e.ID, e.SiteID, e.ResourceID, e.AppID, e.RequestID, e.Kind, e.Operation,
+				nullText(e.Actor), statesOf(e))
 		}
 		rows := strings.TrimSuffix(strings.Repeat("("+marks(10)+"), ", len(chunk)), ", ")
-		if err := q.run(ctx, `insert into audit (`+auditColumns+`) values `+rows, args...); err != nil {
+		if err := q.run(ctx, `insert into audit_entry (`+auditColumns+`) values `+rows, args...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func nullText(text []byte) *string {
-	if text == nil {
-		return nil
-	}
-	return new(string(text))
+func (q queries) PurgeAudit(ctx context.Context, workspaceID cms.ID, before time.Time, limit int) (int, error) {
+	n, err := q.exec(ctx, `delete from audit_entry where workspace_id = ? and id in (
+			select id from audit_entry where workspace_id = ? and id < ? order by id limit ?)`,
+		workspaceID, workspaceID, cms.AuditBefore(before), limit)
+	return int(n), err
 }
 
-func (q queries) PurgeAudit(ctx context.Context, workspaceID cms.ID, before time.Time, limit int) (int, error) {
-	n, err := q.exec(ctx, `delete from audit where workspace_id = ? and id in (
-			select id from audit where workspace_id = ? and id < ? order by id limit ?)`,
-		workspaceID, workspaceID, cms.AuditBefore(before), limit)
+// MoveAudit moves rows of the table that audit_entry replaces. Nodes of the
+// previous version go on adding some until they are gone.
+func (q queries) MoveAudit(ctx context.Context, workspaceID cms.ID, limit int) (int, error) {
+	old, err := all(ctx, q, scanOldAuditEntry, oldAuditRead+`where e.workspace_id = ? order by e.id`+atMost(limit), workspaceID)
+	if err != nil || len(old) == 0 {
+		return 0, err
+	}
+	if err := q.Record(ctx, old...); err != nil {
+		return 0, err
+	}
+	n, err := q.exec(ctx, `delete from audit where workspace_id = ? and id <= ?`, workspaceID, old[len(old)-1].ID)
 	return int(n), err
 }

@@ -8,18 +8,18 @@ import (
 	"galley/internal/cms"
 )
 
-func (q queries) CopySite(ctx context.Context, from, to cms.ID, localeIDs map[cms.ID]cms.ID, now time.Time) error {
+func (q queries) CopySite(ctx context.Context, from, to cms.ID, localeIDs map[cms.ID]cms.ID, now time.Time) (rows int, err error) {
 	for old, id := range localeIDs {
 		if err := q.noteCopies(ctx, to, cms.KindLocale, []cms.ID{old}, []cms.ID{id}); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	routes, err := all(ctx, q, scanID, `select id from route where site_id = ? and deleted_at is null order by id`, from)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := q.noteNewIDs(ctx, to, cms.KindRoute, routes); err != nil {
-		return err
+		return 0, err
 	}
 	// A page deleted in the draft comes along while it is still live.
 	pages, err := all(ctx, q, scanID, `select p.id from page p
@@ -27,15 +27,15 @@ func (q queries) CopySite(ctx context.Context, from, to cms.ID, localeIDs map[cm
 			where o.site_id = ? and o.version = ? and o.id = p.id and o.locale_id = ?))
 		order by p.id`, from, cms.Draft, cms.NoID, stateDeleted, from, cms.Live, cms.NoID)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := q.noteNewIDs(ctx, to, cms.KindPage, pages); err != nil {
-		return err
+		return 0, err
 	}
 	return q.copyRows(ctx, from, to, now)
 }
 
-func (q queries) copyRows(ctx context.Context, from, to cms.ID, now time.Time) error {
+func (q queries) copyRows(ctx context.Context, from, to cms.ID, now time.Time) (rows int, err error) {
 	columns := `own, state, name, pathname, title, description, canonical_url, social_image_url,
 		sitemap_priority, sitemap_frequency, is_online, no_index, title_sort, description_sort, deleted_at`
 	read := "p." + strings.Join(strings.Fields(columns), " p.")
@@ -68,14 +68,16 @@ func (q queries) copyRows(ctx context.Context, from, to cms.ID, now time.Time) e
 	// PostgreSQL may take copy_id for empty, as it was when it last looked: it
 	// would read the whole site for each id.
 	if err := q.set(ctx, q.dialect.wholes); err != nil {
-		return err
+		return 0, err
 	}
 	for _, step := range steps {
-		if err := q.run(ctx, step.query, step.args...); err != nil {
-			return err
+		n, err := q.exec(ctx, step.query, step.args...)
+		if err != nil {
+			return 0, err
 		}
+		rows += int(n)
 	}
-	return q.set(ctx, q.dialect.parts)
+	return rows, q.set(ctx, q.dialect.parts)
 }
 
 // set changes a setting of the transaction, where the dialect has it.

@@ -331,7 +331,8 @@ func useEverything(t *testing.T, q queries, site cms.Site) {
 	do(t, q.RotateSiteKey(ctx, rotated, time.Now()))
 	do(t, q.CreateSite(ctx, twin))
 	do(t, q.CreateLocale(ctx, twinLocale))
-	do(t, q.CopySite(ctx, site.ID, twin.ID, map[cms.ID]cms.ID{site.DefaultLocaleID: twinLocale.ID}, time.Now()))
+	_, err = q.CopySite(ctx, site.ID, twin.ID, map[cms.ID]cms.ID{site.DefaultLocaleID: twinLocale.ID}, time.Now())
+	do(t, err)
 	do(t, q.UpdateSite(ctx, purged))
 	if sites, err := q.PurgeSites(ctx, time.Now(), 10); len(sites) != 1 || err != nil {
 		t.Fatal(sites, err)
@@ -381,7 +382,9 @@ func useAudit(ctx context.Context, q queries, site cms.Site, app cms.App, page c
 	bySite.SiteID, byResource.ResourceID, byApp.AppID = site.ID, page.ID, app.ID
 	bySites.Sites = []cms.ID{site.ID, cms.NewID()}
 	byResourceInSites.ResourceID, byResourceInSites.Sites = page.ID, bySites.Sites
-	for _, ask := range []cms.AuditQuery{all, bySite, byResource, byApp, bySites, byResourceInSites} {
+	byOperation, byAll := all, byResourceInSites
+	byOperation.Operation, byAll.Operation, byAll.AppID, byAll.SiteID = "createPage", "createPage", app.ID, site.ID
+	for _, ask := range []cms.AuditQuery{all, bySite, byResource, byApp, bySites, byResourceInSites, byOperation, byAll} {
 		if _, err := q.Audit(ctx, ask); err != nil {
 			return err
 		}
@@ -391,6 +394,9 @@ func useAudit(ctx context.Context, q queries, site cms.Site, app cms.App, page c
 		return err
 	}
 	if _, err := q.AuditEntry(ctx, entry.WorkspaceID, entry.ID); err != nil {
+		return err
+	}
+	if _, err := q.MoveAudit(ctx, site.WorkspaceID, 10); err != nil {
 		return err
 	}
 	_, err := q.PurgeAudit(ctx, site.WorkspaceID, time.Unix(0, 0), 10)

@@ -69,10 +69,10 @@ func TestThePlannerLooksAtNothingInVain(t *testing.T) {
 		}
 		do(t, s.InTx(ctx, func(tx cms.Tx) error { return tx.CreatePages(ctx, pages...) }))
 	}
-	run(`alter table page set (autovacuum_enabled = false); alter table audit set (autovacuum_enabled = false)`)
+	run(`alter table page set (autovacuum_enabled = false); alter table audit_entry set (autovacuum_enabled = false)`)
 	fill()
-	run(`insert into audit (workspace_id, id, site_id, resource_id, app_id, kind, operation, request_id)
-		select gen_random_uuid(), gen_random_uuid(), id, id, id, '', '', '' from page`)
+	run(`insert into audit_entry (workspace_id, id, site_id, resource_id, app_id, request_id, kind, operation, states)
+		select gen_random_uuid(), gen_random_uuid(), id, id, id, id, '', '', '' from page`)
 	unseen := func() []string {
 		t.Helper()
 		tables, err := all(ctx, s.queries, func(r row) (name string, err error) { return name, r.Scan(&name) }, s.dialect.unseen)
@@ -132,7 +132,7 @@ func TestACopyIsNotTakenForSmall(t *testing.T) {
 		return blocks
 	}
 	before := read()
-	inTx(func(q queries) error { return q.CopySite(ctx, site.ID, twin.ID, nil, time.Now()) })
+	inTx(func(q queries) error { _, err := q.CopySite(ctx, site.ID, twin.ID, nil, time.Now()); return err })
 	copied := 0
 	do(t, s.db.QueryRowContext(ctx, `select count(*) from page where site_id = $1`, twin.ID.String()).Scan(&copied))
 	if got := (read() - before) / pages; copied != pages || got < 1 || got > 40 {

@@ -12,19 +12,21 @@ import (
 )
 
 const publishColumns = `p.site_id, p.id, p.seq, p.name, p.status, p.publish_at, p.published_at, p.change_count, p.previous_id,
-	p.restored_from, p.reason, p.created_at, p.created_by, p.page_ids, p.locale_ids, p.confirm, p.plan`
+	p.restored_from, p.reason, p.created_at, p.created_by, p.page_ids, p.locale_ids, p.confirm, p.plan, p.actor`
 
 func scanPublish(r row) (cms.Publish, error) {
 	var (
 		p              cms.Publish
 		pages, locales *string
+		actor          *string
 	)
 	err := r.Scan(&p.SiteID, &p.ID, &p.Seq, &p.Name, &p.Status, scanNullTime(&p.PublishAt), scanNullTime(&p.PublishedAt),
 		&p.ChangeCount, &p.PreviousID, &p.RestoredFrom, &p.Reason, scanTime(&p.CreatedAt), &p.CreatedBy,
-		&pages, &locales, &p.Confirm, &p.Plan)
+		&pages, &locales, &p.Confirm, &p.Plan, &actor)
 	if err != nil {
 		return p, err
 	}
+	p.Actor = orEmpty(actor)
 	if p.Select.PageIDs, err = splitIDs(pages); err != nil {
 		return p, err
 	}
@@ -35,7 +37,7 @@ func scanPublish(r row) (cms.Publish, error) {
 func publishArgs(p cms.Publish) []any {
 	return []any{
 		p.SiteID, p.ID, p.Seq, p.Name, p.Status, p.PublishAt, p.PublishedAt, p.ChangeCount, p.PreviousID,
-		p.RestoredFrom, p.Reason, p.CreatedAt, p.CreatedBy, joinIDs(p.Select.PageIDs), joinIDs(p.Select.Locales), p.Confirm, p.Plan,
+		p.RestoredFrom, p.Reason, p.CreatedAt, p.CreatedBy, joinIDs(p.Select.PageIDs), joinIDs(p.Select.Locales), p.Confirm, p.Plan, nullText(p.Actor),
 	}
 }
 

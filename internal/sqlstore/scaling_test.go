@@ -22,7 +22,8 @@ var notBySite = map[string]string{
 	"site_key":     "a key comes before anybody knows which site it is for; one or two a site",
 	"directory":    "an id comes before anybody knows which site it is of",
 	"kept_answer":  "it belongs to a credential, and the request may be about no site; kept for a day",
-	"audit":        "it belongs to a workspace, and the write may be about no site",
+	"audit":        "it is replaced by audit_entry",
+	"audit_entry":  "it belongs to a workspace, and the write may be about no site",
 }
 
 // notBySiteIndexes are indexes of the other tables that do not lead with the

@@ -14,6 +14,7 @@ func appKept(t *testing.T, store cms.Store) {
 	full.Scopes = []cms.Scope{cms.ScopeRead, cms.ScopeAdmin}
 	full.SiteIDs = []cms.ID{cms.NewID(), cms.NewID()}
 	full.Rate = "600/60"
+	full.MadeBy = cms.NewID()
 	full.LastUsedAt, full.ExpiresAt = new(later(1)), new(later(2))
 
 	for name, want := range map[string]cms.App{"full": full, "bare": newApp(w)} {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -25,12 +26,18 @@ func auditKept(t *testing.T, store cms.Store) {
 	w := aWorkspace(t, store)
 	bare := anEntry(w, func(*cms.AuditEntry) {})
 	full := anEntry(w, func(e *cms.AuditEntry) {
-		e.AppID, e.SiteID, e.RequestID = cms.NewID(), cms.NewID(), "a request"
-		e.Before, e.After = []byte(`{"b": 1,"a":"é"}`), []byte(`{"a":null}`)
+		e.AppID, e.SiteID, e.RequestID, e.Actor = cms.NewID(), cms.NewID(), cms.NewID(), "Zoë"
+		e.Before, e.After = []byte(`{"b": 1,"a":"é","id":"`+e.ResourceID.String()+`","siteId":"`+e.SiteID.String()+`"}`), []byte(`{"a":null}`)
 	})
-	record(t, store, bare, full)
+	made := anEntry(w, func(e *cms.AuditEntry) {
+		e.After = []byte(`{"by":"` + strings.Repeat(full.AppID.String(), 1000) + `"}`)
+	})
+	gone := anEntry(w, func(e *cms.AuditEntry) { e.Before = []byte(`{"object":"page"}`) })
+	record(t, store, bare, full, made, gone)
 
 	same(t, "bare", value(store.AuditEntry(t.Context(), w, bare.ID))(t), bare)
+	same(t, "made", value(store.AuditEntry(t.Context(), w, made.ID))(t), made)
+	same(t, "gone", value(store.AuditEntry(t.Context(), w, gone.ID))(t), gone)
 	same(t, "full", value(store.AuditEntry(t.Context(), w, full.ID))(t), full)
 	_, err := store.AuditEntry(t.Context(), aWorkspace(t, store), full.ID)
 	wantNotFound(t, "entry of another workspace", cms.KindAudit, err)
@@ -45,7 +52,7 @@ func auditList(t *testing.T, store cms.Store) {
 	first := anEntry(w, func(e *cms.AuditEntry) { e.SiteID, e.ResourceID = shop, page })
 	second := anEntry(w, func(e *cms.AuditEntry) { e.SiteID, e.AppID = blog, app })
 	third := anEntry(w, func(e *cms.AuditEntry) { e.SiteID, e.ResourceID, e.AppID = shop, page, app })
-	fourth := anEntry(w, func(e *cms.AuditEntry) { e.AppID = app })
+	fourth := anEntry(w, func(e *cms.AuditEntry) { e.AppID, e.Operation = app, "rotateAppKey" })
 	foreign := anEntry(other, func(e *cms.AuditEntry) { e.SiteID, e.ResourceID, e.AppID = shop, page, app })
 	record(t, store, third, first, foreign, second)
 	record(t, store, fourth)
@@ -63,6 +70,9 @@ func auditList(t *testing.T, store cms.Store) {
 		"in sites":              {func(q *cms.AuditQuery) { q.Sites = []cms.ID{blog, shop} }, []cms.AuditEntry{third, second, first}},
 		"in one of sites":       {func(q *cms.AuditQuery) { q.Sites = []cms.ID{blog, cms.NewID()} }, []cms.AuditEntry{second}},
 		"of a resource, sites":  {func(q *cms.AuditQuery) { q.ResourceID, q.Sites = page, []cms.ID{blog} }, nil},
+		"by an operation":       {func(q *cms.AuditQuery) { q.Operation = "rotateAppKey" }, []cms.AuditEntry{fourth}},
+		"by an operation, app":  {func(q *cms.AuditQuery) { q.Operation, q.AppID = "createPage", app }, []cms.AuditEntry{third, second}},
+		"by no operation":       {func(q *cms.AuditQuery) { q.Operation = "createpage" }, nil},
 		"after a cursor":        {func(q *cms.AuditQuery) { q.After = third.ID }, []cms.AuditEntry{second, first}},
 		"one more than asked":   {func(q *cms.AuditQuery) { q.Limit = 1 }, []cms.AuditEntry{fourth, third}},
 		"one more, in sites":    {func(q *cms.AuditQuery) { q.Limit, q.Sites = 1, []cms.ID{blog, shop} }, []cms.AuditEntry{third, second}},
@@ -75,6 +85,20 @@ func auditList(t *testing.T, store cms.Store) {
 		c.change(&q)
 		sameList(t, name, value(store.Audit(t.Context(), q))(t), c.want)
 	}
+}
+
+// auditAppNames shows an entry with the name that its app has now.
+func auditAppNames(t *testing.T, store cms.Store) {
+	app := newApp(aWorkspace(t, store))
+	write(t, store, func(tx cms.Tx) error { return tx.CreateApp(t.Context(), app, cms.NewAppKey().Hash()) })
+	e := anEntry(app.WorkspaceID, func(e *cms.AuditEntry) { e.AppID = app.ID })
+	record(t, store, e)
+	app.Name, app.DeletedAt = "Renamed", new(at)
+	write(t, store, func(tx cms.Tx) error { return tx.UpdateApp(t.Context(), app) })
+	e.AppName = "Renamed"
+	same(t, "entry", value(store.AuditEntry(t.Context(), e.WorkspaceID, e.ID))(t), e)
+	q := cms.AuditQuery{WorkspaceID: e.WorkspaceID, ListQuery: cms.ListQuery{Limit: 10}}
+	sameList(t, "list", value(store.Audit(t.Context(), q))(t), []cms.AuditEntry{e})
 }
 
 func auditTimes(t *testing.T, store cms.Store) {

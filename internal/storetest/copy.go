@@ -37,7 +37,8 @@ func copySite(t *testing.T, store cms.Store, site cms.Site) (cms.Site, map[cms.I
 		if err != nil {
 			return err
 		}
-		return tx.CopySite(t.Context(), site.ID, twin.ID, moved, copied)
+		_, err = tx.CopySite(t.Context(), site.ID, twin.ID, moved, copied)
+		return err
 	})
 	return twin, moved
 }

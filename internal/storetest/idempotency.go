@@ -13,6 +13,7 @@ func keptAnswers(t *testing.T, store cms.Store) {
 	credential := cms.NewID()
 	k := cms.KeptAnswer{
 		Credential: credential, Key: "k", Request: cms.KeyHash{1, 2}, Status: 201, Location: "/x", Body: []byte("{\x00}"), Sealed: true, At: at,
+		Needs: cms.Needs{Site: new(cms.NoID), App: new(cms.NewID())},
 	}
 	keep := func(k cms.KeptAnswer) {
 		t.Helper()

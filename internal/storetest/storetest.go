@@ -103,6 +103,7 @@ var suite = []struct {
 
 	{"audit/kept as given", auditKept},
 	{"audit/newest first, by every filter", auditList},
+	{"audit/names of apps", auditAppNames},
 	{"audit/in a time", auditTimes},
 	{"audit/purged, the oldest first", auditPurged},
 

@@ -69,7 +69,7 @@ func newFixture(b *testing.B, store *sqlstore.Store, err error) *fixture {
 	if _, err := store.Migrate(ctx); err != nil {
 		b.Fatal(err)
 	}
-	svc := service.New(store, time.Now, httpapi.Depict)
+	svc := service.New(store, time.Now, httpapi.AuditState)
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() { svc.Listen(watching) })

@@ -266,5 +266,5 @@ func serviceOn(t *terminal, c config.Store, store *sqlstore.Store, work func(*se
 	if _, err := store.Migrate(t.ctx); err != nil {
 		return errors.Join(explain(c, err), store.Close())
 	}
-	return errors.Join(explain(c, work(service.New(store, now, httpapi.Depict))), store.Close())
+	return errors.Join(explain(c, work(service.New(store, now, httpapi.AuditState))), store.Close())
 }

@@ -91,7 +91,7 @@ func (c *serveCommand) Run(t *terminal) (err error) {
 	for name, stats := range store.Pools() {
 		observePool(registry, name, stats)
 	}
-	svc := service.New(store, now, httpapi.Depict)
+	svc := service.New(store, now, httpapi.AuditState)
 	svc.Guard = service.Guard{Share: c.GuardShare, Pages: c.GuardPages}
 	closeReplica, err := c.useReplica(svc, store, registry, log)
 	if err != nil {
@@ -315,7 +315,7 @@ func oneNode(svc *service.Service, job server.Job) server.Job {
 	job.Run = func(ctx context.Context) error {
 		// Nodes' clocks and beats differ: whoever comes well before the next
 		// time comes for this one.
-		mine, err := svc.TakeTurn(ctx, job.Name, job.Every/2)
+		mine, err := svc.AcquireLease(ctx, job.Name, job.Every/2)
 		if err != nil || !mine {
 			return err
 		}

@@ -90,7 +90,7 @@ type PageRow struct {
 // FoundPage is a page with the shape of its site, both of one moment.
 type FoundPage struct {
 	Page
-	Shape     int64
+	Revision     int64
 	ClaimedIn ID // the locale in which it holds the pathname that was asked for
 }
 
@@ -98,7 +98,7 @@ type FoundPage struct {
 type ListedPage struct {
 	PageRow
 	Paths map[ID]string // in effect in the locales that override something, hidden ones included
-	Shape int64
+	Revision int64
 }
 
 // DisplayName is the name given, or else the title, or else the last segment

@@ -82,7 +82,7 @@ func (o *PageOperation) clean(p *Problems) {
 		refuse(p, "pageId", o.PageID.Set)
 		refuse(p, "locale", o.Locale.Set)
 		required(p, "pathname", o.Pathname)
-		o.Suit(p, false)
+		o.CheckLocale(p, false)
 		o.cleanLocalizations(p)
 	case OpUpdate, OpDelete:
 		refuse(p, "localizations", o.Localizations.Set)
@@ -93,7 +93,7 @@ func (o *PageOperation) clean(p *Problems) {
 			}
 		}
 		if !o.Locale.Set {
-			o.Suit(p, false)
+			o.CheckLocale(p, false)
 		}
 	default:
 		required(p, "op", o.Op)

@@ -20,7 +20,7 @@ type PagePatch struct {
 // Clean normalizes the values and notes what is wrong with them in the default
 // locale, or in another.
 func (c *PagePatch) Clean(p *Problems, localized bool) {
-	c.Suit(p, localized)
+	c.CheckLocale(p, localized)
 	c.clean(p)
 }
 
@@ -51,7 +51,7 @@ func (c *PagePatch) clean(p *Problems) {
 
 // Suit notes what only the default locale or only another one may have: a name,
 // and nulls.
-func (c *PagePatch) Suit(p *Problems, localized bool) {
+func (c *PagePatch) CheckLocale(p *Problems, localized bool) {
 	if !localized {
 		refuseNull(p, "pathname", c.Pathname)
 		refuseNull(p, "isOnline", c.IsOnline)

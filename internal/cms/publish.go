@@ -273,6 +273,6 @@ func RestorePage(was, live *Page, locales Locales) *Page {
 }
 
 // GoesDark tells whether a publish takes a page away from readers.
-func GoesDark(before, after *Page) bool {
+func TakesAway(before, after *Page) bool {
 	return before != nil && (after == nil || (before.IsOnline && !after.IsOnline))
 }

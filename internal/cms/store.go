@@ -95,7 +95,7 @@ type Reader interface {
 	FindPage(ctx context.Context, version Version, id ID) (FoundPage, error)
 	FindPages(ctx context.Context, siteID ID, version Version, pathname string) ([]FoundPage, error)
 	// Shape is a number that changes whenever the site or its locales do.
-	Shape(ctx context.Context, siteID ID) (int64, error)
+	Revision(ctx context.Context, siteID ID) (int64, error)
 	// Pages lists up to q.Limit+1 rows after the position, with their paths if
 	// they are wanted, in one look.
 	Pages(ctx context.Context, q PageQuery, withPaths bool) ([]ListedPage, error)
@@ -179,7 +179,7 @@ type Tx interface {
 
 	// LockShape is Shape, with the site locked. Sites of other workspaces are not
 	// found, so that no tenant waits for another's.
-	LockShape(ctx context.Context, workspaceID, siteID ID, lock Lock) (int64, error)
+	LockRevision(ctx context.Context, workspaceID, siteID ID, lock Lock) (int64, error)
 	// LockSite is Site, locked.
 	LockSite(ctx context.Context, id ID, lock Lock) (Site, error)
 	// CreateSite stores a site with its key. Its default locale is created
@@ -209,10 +209,6 @@ type Tx interface {
 	UpdatePage(ctx context.Context, before, after Page) error
 	// UpdatePages is UpdatePage for many, each of which is named once.
 	UpdatePages(ctx context.Context, changes []PageChange) error
-
-	// LookAround lets the engine look at tables that it does not know well, so
-	// that it finds its way through many pages of a site.
-	LookAround(ctx context.Context, siteID ID) error
 
 	CreatePublish(ctx context.Context, p Publish) error
 	UpdatePublish(ctx context.Context, p Publish) error

@@ -53,7 +53,7 @@ func parseAddress(text string) (netip.Addr, bool) {
 
 // household is who counts as one client: an IPv6 client has a whole /64 to
 // take addresses from.
-func household(a netip.Addr) string {
+func clientKey(a netip.Addr) string {
 	if !a.Is6() {
 		return a.String()
 	}

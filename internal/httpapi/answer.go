@@ -25,7 +25,7 @@ type answer struct {
 	secret   bool // the body has a key: nobody may store it
 
 	about   []cms.Subject // all that a read follows from; nil: it is not to be kept
-	giveOut func()        // to be called each time that the answer is given out
+	onSend func()        // to be called each time that the answer is given out
 }
 
 // of says that a read follows from a site without its drafts.
@@ -135,10 +135,10 @@ func (a *API) write(w http.ResponseWriter, r *request, ans answer) {
 	}
 	body := ans.encoded()
 	tag := r.entityTag(ans.body, body)
-	if ans.giveOut == nil {
-		ans.giveOut = func() {}
+	if ans.onSend == nil {
+		ans.onSend = func() {}
 	}
-	ans.giveOut()
+	ans.onSend()
 	if ans.secret {
 		w.Header().Set("Cache-Control", "no-store")
 	}

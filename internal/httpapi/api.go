@@ -102,7 +102,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	protect(h, r)
 	h["X-Request-Id"] = []string{req.id}
-	h["Cache-Control"] = privately
+	h["Cache-Control"] = cacheControl
 	h["Vary"] = a.vary
 	// A body whose end is not told in advance may hide a second request: nothing
 	// after it is trusted. In a crowd, connections that do nothing are too dear.

@@ -78,7 +78,7 @@ func nullID(id cms.ID) *cms.ID {
 
 // Depict is a resource as the audit trail keeps it: what its own answer shows,
 // less the Site key, which is a credential.
-func Depict(resource any) []byte {
+func AuditState(resource any) []byte {
 	switch v := resource.(type) {
 	case service.PageView:
 		return encode(newPage(v))

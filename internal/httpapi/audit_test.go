@@ -288,7 +288,7 @@ func TestAuditOfWhatNobodyAskedFor(t *testing.T) {
 		site, _ := s.newSite(t)
 		s.newPage(t, site, "/a")
 		publish := s.must(t, 201, "POST", "/v2/sites/"+site+"/publish", `{"publishAt":"2100-01-01T00:00:00Z"}`).str(t, "id")
-		later := service.New(s.store, func() time.Time { return time.Date(2100, 1, 2, 0, 0, 0, 0, time.UTC) }, httpapi.Depict)
+		later := service.New(s.store, func() time.Time { return time.Date(2100, 1, 2, 0, 0, 0, 0, time.UTC) }, httpapi.AuditState)
 		if _, err := later.RunDuePublish(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -11,19 +11,19 @@ import (
 func (a *API) authenticate(h http.Header, r *request) error {
 	key, err := credential(r)
 	if err != nil {
-		return a.refuseStranger(h, r, err)
+		return a.refuseUnauthenticated(h, r, err)
 	}
 	r.version = a.svc.Version()
 	r.who, err = a.svc.Authenticate(r.Context(), key)
 	switch {
 	case cms.CodeOf(err) == cms.CodeUnauthorized:
-		return a.refuseStranger(h, r, err)
+		return a.refuseUnauthenticated(h, r, err)
 	case err != nil:
 		return err
 	}
 	r.credential = key
 	if r.who.App != nil {
-		unshare(h)
+		withdrawOrigin(h)
 	}
 	return a.limits.admitCredential(h, r)
 }
@@ -39,8 +39,8 @@ func (a *API) knows(r *request) bool {
 }
 
 // refuseStranger counts a request that nobody's key came with.
-func (a *API) refuseStranger(h http.Header, r *request, reason error) error {
-	if tooMany := a.limits.admitStranger(h, r, a.proxies.client(r.Request)); tooMany != nil {
+func (a *API) refuseUnauthenticated(h http.Header, r *request, reason error) error {
+	if tooMany := a.limits.admitUnauthenticated(h, r, a.proxies.client(r.Request)); tooMany != nil {
 		return tooMany
 	}
 	return reason

@@ -36,7 +36,7 @@ type keptAnswer struct {
 	about   []cms.Subject // the credential included
 	version int64         // of the store before it was read
 	readAt  time.Time
-	giveOut func()
+	onSend func()
 }
 
 // keptOverhead is about what an answer takes beside its text.
@@ -89,14 +89,14 @@ func (a *API) recall(w *responseWriter, r *request) bool {
 	}
 	r.pattern, r.site = kept.pattern, kept.site
 	if who.App != nil && len(a.origins) > 0 {
-		unshare(w.Header())
+		withdrawOrigin(w.Header())
 	}
 	if err := a.limits.admitCredential(w.Header(), r); err != nil {
 		a.fail(w, r, err)
 		return true
 	}
 	a.cache.hits.Inc()
-	kept.giveOut()
+	kept.onSend()
 	w.shared = true
 	sendTagged(w, r, http.StatusOK, kept.body, kept.tag)
 	return true
@@ -131,5 +131,5 @@ func (c *cache) keep(r *request, ans answer, body []byte, tag string) {
 		return
 	}
 	// A copy: the address may be a part of the whole request, with its key.
-	c.answers.Set(cacheKey{r.who.ID(), strings.Clone(r.RequestURI)}, &keptAnswer{body, tag, r.pattern, r.site, ans.about, r.version, r.start, ans.giveOut})
+	c.answers.Set(cacheKey{r.who.ID(), strings.Clone(r.RequestURI)}, &keptAnswer{body, tag, r.pattern, r.site, ans.about, r.version, r.start, ans.onSend})
 }

@@ -402,7 +402,7 @@ func TestMemoryDuringACommit(t *testing.T) {
 	store, err := sqlstore.OpenSQLite(t.TempDir(), nil)
 	late := &lateStore{Store: store}
 	s := newSystem(t, store, err, func(o *httpapi.Options) {
-		o.Service = service.New(late, time.Now, httpapi.Depict)
+		o.Service = service.New(late, time.Now, httpapi.AuditState)
 		watch(t, o.Service)
 	})
 	site, siteKey := s.newSite(t)

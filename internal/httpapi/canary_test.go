@@ -28,7 +28,7 @@ func (panicking) AppByKey(context.Context, cms.KeyHash, time.Time) (cms.App, *ti
 func TestPanicShowsNoSecret(t *testing.T) {
 	var log bytes.Buffer
 	handler := httpapi.New(httpapi.Options{
-		Service: service.New(panicking{}, time.Now, httpapi.Depict), Version: "test", Registry: prometheus.NewRegistry(),
+		Service: service.New(panicking{}, time.Now, httpapi.AuditState), Version: "test", Registry: prometheus.NewRegistry(),
 		Log: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	const canary = "cnry7f1d"

@@ -58,7 +58,7 @@ func (o origins) share(h http.Header, r *http.Request) {
 
 // unshare keeps scripts of other origins from reading with an App key: such a
 // key has no place in a browser.
-func unshare(h http.Header) {
+func withdrawOrigin(h http.Header) {
 	h.Del("Access-Control-Allow-Origin")
 	h.Del("Access-Control-Expose-Headers")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")

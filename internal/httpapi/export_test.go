@@ -27,7 +27,7 @@ func RouteTable() []EndpointRow {
 
 // Household is who a request counts against while it has no key.
 func Household(trusted []netip.Prefix, r *http.Request) string {
-	return household(proxies(trusted).client(r))
+	return clientKey(proxies(trusted).client(r))
 }
 
 // Sender is the part of the edge that sends answers to slow readers.

@@ -41,7 +41,7 @@ func newFuzzed(f testing.TB) *fuzzed {
 	if _, err := store.Migrate(f.Context()); err != nil {
 		f.Fatal(err)
 	}
-	svc := service.New(store, time.Now, httpapi.Depict)
+	svc := service.New(store, time.Now, httpapi.AuditState)
 	first, err := svc.FirstStart(f.Context(), service.Bootstrap{})
 	if err != nil {
 		f.Fatal(err)

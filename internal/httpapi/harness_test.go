@@ -65,7 +65,7 @@ func newSystem(t *testing.T, store *sqlstore.Store, err error, options ...func(*
 	if _, err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	svc := service.New(store, clock, httpapi.Depict)
+	svc := service.New(store, clock, httpapi.AuditState)
 	first, err := svc.FirstStart(t.Context(), service.Bootstrap{})
 	if err != nil {
 		t.Fatal(err)

@@ -107,7 +107,7 @@ func showKey(h http.Handler, key cms.AppKey) *httptest.ResponseRecorder {
 func TestKeysThatDoNotWorkCostTheSame(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *system) {
 		watch := &keyWatch{real: s.store}
-		handler := keyHandler(service.New(watch, clock, httpapi.Depict))
+		handler := keyHandler(service.New(watch, clock, httpapi.AuditState))
 		var bodies []string
 		for name, key := range badKeys(t, s.svc, s.store, s.key) {
 			watch.asked = nil
@@ -143,7 +143,7 @@ func BenchmarkKeyTiming(b *testing.B) {
 			if _, err := store.Migrate(b.Context()); err != nil {
 				b.Fatal(err)
 			}
-			svc := service.New(store, time.Now, httpapi.Depict)
+			svc := service.New(store, time.Now, httpapi.AuditState)
 			first, err := svc.FirstStart(b.Context(), service.Bootstrap{})
 			if err != nil {
 				b.Fatal(err)

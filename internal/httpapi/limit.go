@@ -76,8 +76,8 @@ func (l *Limits) rateOf(app *cms.App) ratelimit.Rate {
 
 // admitStranger counts a failed authentication of a client address. Who has a
 // key is not held back by others behind the same address.
-func (l *Limits) admitStranger(h http.Header, r *request, from netip.Addr) error {
-	return l.admit(h, r, "auth:"+household(from), l.Auth)
+func (l *Limits) admitUnauthenticated(h http.Header, r *request, from netip.Addr) error {
+	return l.admit(h, r, "auth:"+clientKey(from), l.Auth)
 }
 
 // limitHeaders are those that say how much is left, as net/http keeps them.

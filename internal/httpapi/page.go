@@ -133,7 +133,7 @@ func (a *API) listPagesOf(r *request, siteID cms.ID) (answer, error) {
 		After:   q.list.After,
 	})
 	ans := ok(newList(list.List, newPage))
-	ans.giveOut = list.GiveOut
+	ans.onSend = list.OnSend
 	if list.Pure {
 		ans.about = cms.SubjectsOf(siteID, q.version.Version)
 	}

@@ -28,7 +28,7 @@ func (s *system) inAnHour(t *testing.T, siteID, fields string) string {
 // runDue runs what is due after a while, and returns what was run.
 func (s *system) runDue(t *testing.T, by time.Duration) []string {
 	t.Helper()
-	svc := service.New(s.store, func() time.Time { return clock().Add(by) }, httpapi.Depict)
+	svc := service.New(s.store, func() time.Time { return clock().Add(by) }, httpapi.AuditState)
 	ran := []string{}
 	for range 10 {
 		p, err := svc.RunDuePublish(t.Context())
@@ -346,7 +346,7 @@ func TestADuePublishThatWaitsForItsSiteHoldsUpNoOther(t *testing.T) {
 			where datname = current_database() and wait_event_type = 'Lock'`).Scan(&waits)
 		return waits && err == nil
 	})
-	svc := service.New(store, func() time.Time { return clock().Add(2 * time.Hour) }, httpapi.Depict)
+	svc := service.New(store, func() time.Time { return clock().Add(2 * time.Hour) }, httpapi.AuditState)
 	for range 2 { // as a node's jobs do
 		all.Go(func() {
 			if p, err := svc.RunDuePublish(t.Context()); p == nil || err != nil {

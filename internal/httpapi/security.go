@@ -10,7 +10,7 @@ var (
 	noReferrer  = []string{"no-referrer"}
 	noFrames    = []string{"DENY"}
 	sameOrigin  = []string{"same-origin"}
-	privately   = []string{"private, no-cache"}
+	cacheControl   = []string{"private, no-cache"}
 	contentJSON = []string{"application/json; charset=utf-8"}
 )
 

@@ -31,7 +31,7 @@ func (s *system) later(t *testing.T, by time.Duration) *system {
 	t.Helper()
 	ahead := func() time.Time { return clock().Add(by) }
 	server := httptest.NewServer(httpapi.New(httpapi.Options{
-		Service: service.New(s.store, ahead, httpapi.Depict), Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(), Version: "test",
+		Service: service.New(s.store, ahead, httpapi.AuditState), Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(), Version: "test",
 	}))
 	t.Cleanup(server.Close)
 	later := *s

@@ -15,7 +15,7 @@ func TestOneNodeTakesEachTurn(t *testing.T) {
 		var clock atomic.Int64
 		now := func() time.Time { return time.Unix(1_800_000_000+clock.Load(), 0) }
 		nodes := []*service.Service{
-			service.New(s.store, now, httpapi.Depict), service.New(s.store, now, httpapi.Depict), service.New(s.store, now, httpapi.Depict),
+			service.New(s.store, now, httpapi.AuditState), service.New(s.store, now, httpapi.AuditState), service.New(s.store, now, httpapi.AuditState),
 		}
 		for turn := range 3 {
 			var taken atomic.Int64
@@ -23,7 +23,7 @@ func TestOneNodeTakesEachTurn(t *testing.T) {
 			for range 4 {
 				for _, node := range nodes {
 					all.Go(func() {
-						mine, err := node.TakeTurn(t.Context(), "a job", 30*time.Second)
+						mine, err := node.AcquireLease(t.Context(), "a job", 30*time.Second)
 						if err != nil {
 							t.Error(err)
 						}
@@ -38,10 +38,10 @@ func TestOneNodeTakesEachTurn(t *testing.T) {
 				t.Errorf("turn %d was taken %d times", turn, taken.Load())
 			}
 			clock.Add(29) // too early for the next one
-			if mine, err := nodes[1].TakeTurn(t.Context(), "a job", 30*time.Second); mine || err != nil {
+			if mine, err := nodes[1].AcquireLease(t.Context(), "a job", 30*time.Second); mine || err != nil {
 				t.Errorf("turn %d was taken once more: %v", turn, err)
 			}
-			if mine, err := nodes[2].TakeTurn(t.Context(), "another job", 10*time.Second); !mine || err != nil {
+			if mine, err := nodes[2].AcquireLease(t.Context(), "another job", 10*time.Second); !mine || err != nil {
 				t.Errorf("another job's turn: %v, %v", mine, err)
 			}
 			clock.Add(2)
@@ -53,10 +53,10 @@ func TestOneNodeTakesEachTurn(t *testing.T) {
 func TestATurnOfAWrongClockKeepsNobodyFromTheNext(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *system) {
 		now := time.Unix(1_800_000_000, 0)
-		node := service.New(s.store, func() time.Time { return now }, httpapi.Depict)
+		node := service.New(s.store, func() time.Time { return now }, httpapi.AuditState)
 		take := func(when string, want bool) {
 			t.Helper()
-			if mine, err := node.TakeTurn(t.Context(), "a job", 30*time.Second); mine != want || err != nil {
+			if mine, err := node.AcquireLease(t.Context(), "a job", 30*time.Second); mine != want || err != nil {
 				t.Errorf("%s: taken %v, %v", when, mine, err)
 			}
 		}

@@ -85,7 +85,7 @@ func (w *world) list(s *Site, ref service.VersionRef, l *Locale, offline bool) [
 	pages := make([]seenPage, len(list.Items))
 	shown := make([]json.RawMessage, len(list.Items))
 	for i, view := range list.Items {
-		pages[i], shown[i] = seen(view), httpapi.Depict(view)
+		pages[i], shown[i] = seen(view), httpapi.AuditState(view)
 	}
 	w.sameAtTheEdge(s, ref, l, offline, shown)
 	return pages

@@ -107,7 +107,7 @@ func newEngine(t *testing.T, store *sqlstore.Store, replica *service.Replica) *e
 	if _, err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	e.svc = service.New(store, e.clock.now, httpapi.Depict)
+	e.svc = service.New(store, e.clock.now, httpapi.AuditState)
 	e.svc.Replica = replica
 	e.svc.Guard = service.Guard{Share: guard.Share, Pages: guard.Pages}
 	first, err := e.svc.FirstStart(t.Context(), service.Bootstrap{})

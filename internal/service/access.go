@@ -43,7 +43,7 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 		return who, nil
 	}
 	now := s.now()
-	known, err := s.lookUpKey(ctx, key, now)
+	known, err := s.findKey(ctx, key, now)
 	if err != nil {
 		return Caller{}, err
 	}
@@ -58,15 +58,15 @@ func (s *Service) Recognize(key string) (Caller, bool) {
 	now := s.now()
 	// The hash is of whatever was sent: nobody keeps keys in memory.
 	known, ok := s.callers.find(cms.AppKey(key).Hash(), now)
-	if !ok || !s.changes.unchanged(known.moment, known.Subject()) {
+	if !ok || !s.changes.unchanged(known.asOf, known.Subject()) {
 		return Caller{}, false
 	}
 	s.usage.note(known.App, now)
 	return known.Caller, true
 }
 
-func (s *Service) lookUpKey(ctx context.Context, key string, now time.Time) (knownCaller, error) {
-	known := knownCaller{moment: s.changes.version(), until: now.Add(callerTTL)}
+func (s *Service) findKey(ctx context.Context, key string, now time.Time) (knownCaller, error) {
+	known := knownCaller{asOf: s.changes.version(), until: now.Add(callerTTL)}
 	var end *time.Time
 	if appKey, ok := cms.ParseAppKey(key); ok {
 		app, ends, err := s.store.AppByKey(ctx, appKey.Hash(), now)
@@ -104,8 +104,8 @@ type callers struct {
 
 type knownCaller struct {
 	Caller
-	moment int64     // when it was read
-	until  time.Time // looked up anew from then on
+	asOf  int64     // when it was read
+	until time.Time // looked up anew from then on
 }
 
 // maxCallers bounds what is remembered.

@@ -24,7 +24,7 @@ type actor struct {
 func (c Caller) actor() actor { return actor{c.WorkspaceID(), c.ID(), c.Request} }
 
 // unasked is the actor of a write that no request asks for.
-func unasked(workspaceID cms.ID, operation string) actor {
+func systemActor(workspaceID cms.ID, operation string) actor {
 	return actor{workspaceID: workspaceID, Request: Request{Operation: operation}}
 }
 
@@ -44,17 +44,17 @@ func (s *Service) record(ctx context.Context, tx cms.Tx, by actor, writes ...wri
 	for i, w := range writes {
 		entries[i] = cms.AuditEntry{
 			ID: cms.NewID(), WorkspaceID: by.workspaceID, AppID: by.appID, Actor: by.Actor, RequestID: requestID, Operation: by.Operation,
-			Kind: w.kind, ResourceID: w.id, SiteID: w.siteID, Before: s.picture(w.before), After: s.picture(w.after),
+			Kind: w.kind, ResourceID: w.id, SiteID: w.siteID, Before: s.auditState(w.before), After: s.auditState(w.after),
 		}
 	}
 	return tx.Record(ctx, entries...)
 }
 
-func (s *Service) picture(resource any) []byte {
+func (s *Service) auditState(resource any) []byte {
 	if resource == nil {
 		return nil
 	}
-	return s.depict(resource)
+	return s.encode(resource)
 }
 
 func wroteSite(id cms.ID, before, after any) written {

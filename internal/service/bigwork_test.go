@@ -12,7 +12,7 @@ import (
 
 func TestAWorkspaceDoesOneBigJobAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b bigWork
+		b := bigWork{jobs: newSemaphores(1, maxBigJobs)}
 		a, other := cms.NewID(), cms.NewID()
 		done, err := b.start(t.Context(), a, false)
 		if err != nil {
@@ -51,7 +51,7 @@ func TestAWorkspaceDoesOneBigJobAtATime(t *testing.T) {
 		if took := time.Since(began); took != (maxBigJobs-1)*time.Second {
 			t.Errorf("the jobs that waited took %s: they did not run one by one", took)
 		}
-		if len(b.queues) != 0 {
+		if len(b.jobs.inUse) != 0 {
 			t.Error("queues without jobs are kept")
 		}
 	})
@@ -59,7 +59,7 @@ func TestAWorkspaceDoesOneBigJobAtATime(t *testing.T) {
 
 func TestWaitingForBigWorkIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b bigWork
+		b := bigWork{jobs: newSemaphores(1, maxBigJobs)}
 		a := cms.NewID()
 		done, _ := b.start(t.Context(), a, false)
 		if _, err := b.start(t.Context(), a, false); cms.CodeOf(err) != cms.CodeUnavailable {
@@ -83,7 +83,7 @@ func TestBigWorkLeavesOthersTheWriter(t *testing.T) {
 	}{"others wait": {true, true, 6}, "alone": {true, false, 10}, "many writers": {false, true, 10}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var b bigWork
+				b := bigWork{jobs: newSemaphores(1, maxBigJobs)}
 				a, jobs := cms.NewID(), 0
 				for end := time.Now().Add(10 * time.Second); time.Now().Before(end); jobs++ {
 					done, err := b.start(t.Context(), a, c.oneWriter)

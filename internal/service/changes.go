@@ -151,7 +151,7 @@ func (s *Service) MaxAge() time.Duration {
 type recordingTx struct {
 	cms.Tx
 	changed []cms.Subject
-	read    *form // nil: none that was not known
+	read    *siteSnapshot // nil: none that was not known
 }
 
 // maxRecorded is how many subjects a transaction names. Beyond it the changes
@@ -206,7 +206,7 @@ func (s *Service) write(ctx context.Context, do func(cms.Tx) error) error {
 		s.store.Notify(changed)
 	}
 	if err == nil && recording.read != nil {
-		s.forms.keep(*recording.read)
+		s.snapshots.keep(*recording.read)
 	}
 	return err
 }

@@ -21,18 +21,15 @@ func (s *Service) Discard(ctx context.Context, who Caller, siteID cms.ID, in Inp
 		if err != nil {
 			return err
 		}
-		spoken, err := speak(ctx, tx, site, "")
+		lv, err := viewLocale(ctx, tx, site, "")
 		if err != nil {
 			return err
 		}
-		selected, err := selection(ctx, tx, site, spoken.locales, ask.SelectionRequest)
+		selected, err := selection(ctx, tx, site, lv.locales, ask.SelectionRequest)
 		if err != nil {
 			return err
 		}
-		if err := lookAround(ctx, tx, site.ID, selected.PageIDs); err != nil {
-			return err
-		}
-		pages, err = s.discard(ctx, tx, who, site, spoken, selected, ask.Confirm.Value)
+		pages, err = s.discard(ctx, tx, who, site, lv, selected, ask.Confirm.Value)
 		return err
 	})
 	return pages, err
@@ -52,11 +49,11 @@ func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID, body E
 		if err := body.check(); err != nil {
 			return err
 		}
-		spoken, err := speak(ctx, tx, site, "")
+		lv, err := viewLocale(ctx, tx, site, "")
 		if err != nil {
 			return err
 		}
-		_, err = s.discard(ctx, tx, who, site, spoken, cms.Selection{PageIDs: []cms.ID{id}}, true)
+		_, err = s.discard(ctx, tx, who, site, lv, cms.Selection{PageIDs: []cms.ID{id}}, true)
 		if cms.CodeOf(err) == cms.CodeConflict {
 			return cms.ErrPathnameTaken
 		}
@@ -64,7 +61,7 @@ func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID, body E
 			return err
 		}
 		page, err := tx.Page(ctx, site.ID, cms.Draft, id)
-		view, gone = spoken.view(page), page.DeletedAt != nil
+		view, gone = lv.view(page), page.DeletedAt != nil
 		return err
 	})
 	return view, gone, err
@@ -72,14 +69,14 @@ func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID, body E
 
 // discard takes a selection of the draft back to what is live. It holds the site
 // lock.
-func (s *Service) discard(ctx context.Context, tx cms.Tx, who Caller, site cms.Site, spoken speech, selected cms.Selection, confirm bool) (int, error) {
+func (s *Service) discard(ctx context.Context, tx cms.Tx, who Caller, site cms.Site, lv localeView, selected cms.Selection, confirm bool) (int, error) {
 	selected = selected.Applied(site.DefaultLocaleID)
 	var changes []cms.PageChange
 	var clean []cms.ID
 	gone, now := 0, s.now()
 	err := eachDirty(ctx, tx, site.ID, dirtyWalk{only: selected.PageIDs}, func(id cms.ID, draft, live *cms.Page) bool {
-		after := cms.DiscardPage(*draft, live, selected, spoken.locales, now)
-		if cms.IsClean(&after, live, spoken.locales) {
+		after := cms.DiscardPage(*draft, live, selected, lv.locales, now)
+		if cms.IsClean(&after, live, lv.locales) {
 			clean = append(clean, id)
 		}
 		if !reflect.DeepEqual(*draft, after) {
@@ -96,7 +93,7 @@ func (s *Service) discard(ctx context.Context, tx cms.Tx, who Caller, site cms.S
 	if err := s.checkGuard(ctx, tx, site.ID, cms.Draft, gone, confirm); err != nil {
 		return 0, err
 	}
-	if err := movePages(ctx, tx, site.ID, changes, spoken.locales); err != nil {
+	if err := movePages(ctx, tx, site.ID, changes, lv.locales); err != nil {
 		return 0, err
 	}
 	if err := tx.UpdatePages(ctx, changes); err != nil {
@@ -108,7 +105,7 @@ func (s *Service) discard(ctx context.Context, tx cms.Tx, who Caller, site cms.S
 	for chunk := range slices.Chunk(changes, dirtyChunk) {
 		writes := make([]written, len(chunk))
 		for i, c := range chunk {
-			writes[i] = wroteDraft(*c.After, spoken.view(*c.Before), spoken.view(*c.After))
+			writes[i] = wroteDraft(*c.After, lv.view(*c.Before), lv.view(*c.After))
 			if c.Before.DeletedAt != nil {
 				writes[i].before = nil
 			}

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"sync"
-	"time"
 
 	"galley/internal/cms"
 )
@@ -122,30 +121,6 @@ func (s *Service) Do(ctx context.Context, who Caller, once Once, run func(contex
 func (s *Service) ForgetAnswers(ctx context.Context) error {
 	before := s.now().Add(-cms.KeptFor)
 	return s.inChunks(ctx, func(tx cms.Tx, limit int) (int, error) { return tx.ForgetAnswers(ctx, before, limit) })
-}
-
-// TakeTurn tells whether it is this node's turn to do a job that one node does
-// for all: nobody has had it for some time. A turn is kept like an answer, and a
-// node that dies in its turn is followed by another in the next.
-func (s *Service) TakeTurn(ctx context.Context, job string, since time.Duration) (mine bool, err error) {
-	err = s.write(ctx, func(tx cms.Tx) error {
-		mine = false
-		free, err := tx.LockRequest(ctx, cms.NoID, job)
-		if err != nil || !free {
-			return err
-		}
-		now := s.now()
-		last, err := tx.KeptAnswer(ctx, cms.NoID, job, now.Add(-since))
-		switch {
-		case err != nil && cms.CodeOf(err) != cms.CodeNotFound:
-			return err
-		case err == nil && !last.At.After(now.Add(since)): // later than that, a clock was wrong
-			return nil
-		}
-		mine = true
-		return tx.KeepAnswer(ctx, cms.KeptAnswer{Credential: cms.NoID, Key: job, Body: []byte{}, At: now})
-	})
-	return mine && err == nil, err
 }
 
 // requestName names a request as its sender does.

@@ -81,7 +81,7 @@ func (s *Service) CreateLocale(ctx context.Context, who Caller, in Input[cms.New
 		return LocaleView{}, err
 	}
 	var view LocaleView
-	err = s.inTx(ctx, func(tx cms.Tx) error {
+	err = s.inSite(ctx, who, cms.KindSite, Ref{ID: n.SiteID.Value}, cms.LockExclusive, func(tx cms.Tx) error {
 		site, err := who.lockSite(ctx, tx, n.SiteID.Value, cms.LockExclusive)
 		if err != nil {
 			return err
@@ -127,7 +127,7 @@ func (s *Service) DeleteLocale(ctx context.Context, who Caller, ref Ref, match M
 
 func (s *Service) changeLocale(ctx context.Context, who Caller, ref Ref, match Match[LocaleView], rule func(cms.Tx, LocaleView) (cms.Locale, error)) (LocaleView, error) {
 	var view LocaleView
-	err := s.inTx(ctx, func(tx cms.Tx) error {
+	err := s.inSite(ctx, who, cms.KindLocale, ref, cms.LockExclusive, func(tx cms.Tx) error {
 		site, err := who.lockChildSite(ctx, tx, cms.KindLocale, ref, localeExists, cms.LockExclusive)
 		if err != nil {
 			return err
@@ -180,7 +180,7 @@ func (s *Service) changeLocale(ctx context.Context, who Caller, ref Ref, match M
 // RestoreLocale brings a deleted locale back as it was.
 func (s *Service) RestoreLocale(ctx context.Context, who Caller, ref Ref, body Empty) (LocaleView, error) {
 	var view LocaleView
-	err := s.inTx(ctx, func(tx cms.Tx) error {
+	err := s.inSite(ctx, who, cms.KindLocale, ref, cms.LockExclusive, func(tx cms.Tx) error {
 		site, err := who.lockChildSite(ctx, tx, cms.KindLocale, ref, nil, cms.LockExclusive)
 		if err != nil {
 			return err

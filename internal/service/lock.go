@@ -15,15 +15,21 @@ import (
 // so a connection each. One that needs the site to itself takes all of it.
 const siteWriters = 8
 
-// maxWaiting bounds the requests that wait for one semaphore.
-const maxWaiting = 64
+// Bounds on the requests that hold one semaphore or wait for it: each takes a
+// place in admission.
+const (
+	maxSiteUsers   = 64
+	maxReviewUsers = 48
+	maxBigJobs     = 8
+)
 
 var errWaiting = errors.New("too many requests wait for the same lock")
 
 // semaphores keeps a semaphore for each id that is in use. Those who wait for one
 // are served in the order in which they came.
 type semaphores struct {
-	size int64
+	size     int64
+	maxUsers int
 
 	mu    sync.Mutex
 	inUse map[cms.ID]*countedSemaphore
@@ -34,8 +40,8 @@ type countedSemaphore struct {
 	users int // holders and waiters
 }
 
-func newSemaphores(size int64) *semaphores {
-	return &semaphores{size: size, inUse: map[cms.ID]*countedSemaphore{}}
+func newSemaphores(size int64, maxUsers int) *semaphores {
+	return &semaphores{size: size, maxUsers: maxUsers, inUse: map[cms.ID]*countedSemaphore{}}
 }
 
 // acquire waits for n units of an id's semaphore. The caller must release them.
@@ -72,7 +78,7 @@ func (s *semaphores) use(id cms.ID) (*countedSemaphore, error) {
 		sem = &countedSemaphore{Weighted: semaphore.NewWeighted(s.size)}
 		s.inUse[id] = sem
 	}
-	if sem.users >= maxWaiting {
+	if sem.users >= s.maxUsers {
 		return nil, cms.Unavailable(errWaiting)
 	}
 	sem.users++
@@ -89,12 +95,8 @@ func (s *semaphores) leave(id cms.ID, sem *countedSemaphore) {
 
 // inSite is inTx for writers of one site, which is that of a resource or named
 // by its own id. They wait for each other here, without a connection; a writer on
-// another node is waited for in the database. The store of a single node has one
-// writer anyway.
+// another node is waited for in the database.
 func (s *Service) inSite(ctx context.Context, who Caller, kind cms.Kind, ref Ref, lock cms.Lock, write func(cms.Tx) error) error {
-	if !s.store.Shared() {
-		return s.inTx(ctx, write)
-	}
 	siteID, workspaceID, err := s.locate(ctx, kind, ref)
 	if err != nil || workspaceID != who.WorkspaceID() {
 		return s.inTx(ctx, write) // it is refused, and does not wait for a site of others
@@ -105,6 +107,9 @@ func (s *Service) inSite(ctx context.Context, who Caller, kind cms.Kind, ref Ref
 // holdSite runs a function while this node holds a site for it. A keyed request
 // has a transaction open already, and holds the site until that ends.
 func (s *Service) holdSite(ctx context.Context, siteID cms.ID, lock cms.Lock, run func() error) error {
+	if !s.store.Shared() {
+		return run() // the store of a single node has one writer
+	}
 	units := int64(1)
 	if lock == cms.LockExclusive {
 		units = siteWriters

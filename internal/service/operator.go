@@ -58,14 +58,14 @@ func (s *Service) createWorkspace(ctx context.Context, tx cms.Tx, w cms.Workspac
 	if err := tx.CreateWorkspace(ctx, w); err != nil {
 		return err
 	}
-	return s.record(ctx, tx, unasked(w.ID, "createWorkspace"), written{cms.KindWorkspace, w.ID, cms.NoID, nil, w})
+	return s.record(ctx, tx, systemActor(w.ID, "createWorkspace"), written{cms.KindWorkspace, w.ID, cms.NoID, nil, w})
 }
 
 func (s *Service) createUnasked(ctx context.Context, tx cms.Tx, made NewApp) error {
 	if err := tx.CreateApp(ctx, made.App, made.Key.Hash()); err != nil {
 		return err
 	}
-	return s.record(ctx, tx, unasked(made.App.WorkspaceID, "createApp"), wroteApp(made.App.ID, nil, made.App))
+	return s.record(ctx, tx, systemActor(made.App.WorkspaceID, "createApp"), wroteApp(made.App.ID, nil, made.App))
 }
 
 func (s *Service) newApp(workspaceID cms.ID, name string, key cms.AppKey) cms.App {
@@ -220,7 +220,7 @@ func (s *Service) changeUnasked(ctx context.Context, id cms.ID, operation string
 		if err := tx.UpdateApp(ctx, app); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, unasked(app.WorkspaceID, operation), changedApp(before, app))
+		return s.record(ctx, tx, systemActor(app.WorkspaceID, operation), changedApp(before, app))
 	})
 	return app, err
 }

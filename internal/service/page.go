@@ -59,12 +59,12 @@ func (s *Service) findPageView(ctx context.Context, from source, who Caller, q R
 		if err != nil || found.DeletedAt != nil || (q.Ref.SiteID != cms.NoID && q.Ref.SiteID != found.SiteID) {
 			return PageView{}, false
 		}
-		f, ok := s.form(ctx, from, found.SiteID, found.Shape)
+		f, ok := s.siteSnapshot(ctx, from, found.SiteID, found.Revision)
 		if !ok || !f.admits(who, q.Version) {
 			return PageView{}, false
 		}
-		spoken, err := f.speak(q.Locale)
-		return spoken.view(found.Page), err == nil
+		lv, err := f.viewLocale(q.Locale)
+		return lv.view(found.Page), err == nil
 	}
 	pathname, err := cms.CanonicalPathname(q.Ref.Name)
 	if err != nil {
@@ -74,16 +74,16 @@ func (s *Service) findPageView(ctx context.Context, from source, who Caller, q R
 	if err != nil || len(found) == 0 {
 		return PageView{}, false
 	}
-	f, ok := s.form(ctx, from, q.Ref.SiteID, found[0].Shape)
+	f, ok := s.siteSnapshot(ctx, from, q.Ref.SiteID, found[0].Revision)
 	if !ok || !f.admits(who, q.Version) {
 		return PageView{}, false
 	}
-	spoken, err := f.speak(q.Locale)
+	lv, err := f.viewLocale(q.Locale)
 	if err != nil {
 		return PageView{}, false
 	}
-	page, ok := effective(found, spoken.localeID, pathname)
-	return spoken.view(page), ok && page.DeletedAt == nil
+	page, ok := effective(found, lv.localeID, pathname)
+	return lv.view(page), ok && page.DeletedAt == nil
 }
 
 // effective is the page among those that hold a pathname by which it goes in a
@@ -115,16 +115,16 @@ func (s *Service) pageIn(ctx context.Context, r cms.Reader, who Caller, q ReadPa
 	if err != nil {
 		return PageView{}, err
 	}
-	spoken, err := speak(ctx, r, site, q.Locale)
+	lv, err := viewLocale(ctx, r, site, q.Locale)
 	if err != nil {
 		return PageView{}, err
 	}
-	id, err := findPage(ctx, r, site, spoken, version, q.Ref)
+	id, err := findPage(ctx, r, site, lv, version, q.Ref)
 	if err != nil {
 		return PageView{}, err
 	}
 	page, err := existingPage(r.Page(ctx, site.ID, version, id))
-	return spoken.view(page), err
+	return lv.view(page), err
 }
 
 // existingPage turns a deleted page into one that is not found.
@@ -137,7 +137,7 @@ func existingPage(page cms.Page, err error) (cms.Page, error) {
 
 // findPage turns a reference into a page's id. A pathname is looked up among
 // those in effect in the locale.
-func findPage(ctx context.Context, r cms.Reader, site cms.Site, spoken speech, version cms.Version, ref Ref) (cms.ID, error) {
+func findPage(ctx context.Context, r cms.Reader, site cms.Site, lv localeView, version cms.Version, ref Ref) (cms.ID, error) {
 	if ref.ID != cms.NoID {
 		return ref.ID, nil
 	}
@@ -150,7 +150,7 @@ func findPage(ctx context.Context, r cms.Reader, site cms.Site, spoken speech, v
 	if err != nil {
 		return cms.NoID, err
 	}
-	if own := slices.IndexFunc(claims, func(c cms.Claim) bool { return c.LocaleID == spoken.localeID && !c.ByRoute }); own >= 0 {
+	if own := slices.IndexFunc(claims, func(c cms.Claim) bool { return c.LocaleID == lv.localeID && !c.ByRoute }); own >= 0 {
 		return claims[own].Owner, nil
 	}
 	def := slices.IndexFunc(claims, func(c cms.Claim) bool { return c.LocaleID == cms.NoID && !c.ByRoute })
@@ -158,7 +158,7 @@ func findPage(ctx context.Context, r cms.Reader, site cms.Site, spoken speech, v
 		return cms.NoID, notFound
 	}
 	page, err := r.Page(ctx, site.ID, version, claims[def].Owner)
-	if err == nil && page.In(spoken.localeID).Values.Pathname != pathname {
+	if err == nil && page.In(lv.localeID).Values.Pathname != pathname {
 		err = notFound // it goes by another pathname in this locale
 	}
 	return page.ID, err
@@ -166,9 +166,9 @@ func findPage(ctx context.Context, r cms.Reader, site cms.Site, spoken speech, v
 
 // lockPage finds a page's draft and locks it. Who had it locked before may have
 // given it another pathname than the one that it was found by.
-func lockPage(ctx context.Context, tx cms.Tx, site cms.Site, spoken speech, ref Ref) (cms.Page, error) {
+func lockPage(ctx context.Context, tx cms.Tx, site cms.Site, lv localeView, ref Ref) (cms.Page, error) {
 	for {
-		id, err := findPage(ctx, tx, site, spoken, cms.Draft, ref)
+		id, err := findPage(ctx, tx, site, lv, cms.Draft, ref)
 		if err != nil {
 			return cms.Page{}, err
 		}
@@ -176,41 +176,41 @@ func lockPage(ctx context.Context, tx cms.Tx, site cms.Site, spoken speech, ref 
 		if err != nil || ref.ID != cms.NoID {
 			return page, err
 		}
-		if asked, err := cms.CanonicalPathname(ref.Name); err != nil || page.In(spoken.localeID).Values.Pathname == asked {
+		if asked, err := cms.CanonicalPathname(ref.Name); err != nil || page.In(lv.localeID).Values.Pathname == asked {
 			return page, err
 		}
 	}
 }
 
 // speech is the locale that a request is about, among those of its site.
-type speech struct {
+type localeView struct {
 	id       cms.ID // of the locale
 	localeID cms.ID // of its rows; NoID: the default one
 	code     string
 	locales  cms.Locales
 }
 
-func speak(ctx context.Context, r cms.Reader, site cms.Site, idOrCode string) (speech, error) {
+func viewLocale(ctx context.Context, r cms.Reader, site cms.Site, idOrCode string) (localeView, error) {
 	locales, err := r.Locales(ctx, site.ID)
 	if err != nil {
-		return speech{}, err
+		return localeView{}, err
 	}
-	return form{site: site, locales: locales}.speak(idOrCode)
+	return siteSnapshot{site: site, locales: locales}.viewLocale(idOrCode)
 }
 
 // in is the same site in another locale.
-func (sp speech) in(site cms.Site, idOrCode string) (speech, error) {
+func (sp localeView) in(site cms.Site, idOrCode string) (localeView, error) {
 	locale, ok := sp.locales.Find(idOrCode)
 	if !ok {
 		return sp, cms.NotFound(cms.KindLocale)
 	}
 	if locale.ID == site.DefaultLocaleID {
-		return speech{id: locale.ID, code: locale.Code, locales: sp.locales}, nil
+		return localeView{id: locale.ID, code: locale.Code, locales: sp.locales}, nil
 	}
-	return speech{locale.ID, locale.ID, locale.Code, sp.locales}, nil
+	return localeView{locale.ID, locale.ID, locale.Code, sp.locales}, nil
 }
 
-func (sp speech) view(p cms.Page) PageView {
+func (sp localeView) view(p cms.Page) PageView {
 	paths := make(map[cms.ID]string, len(p.Localizations))
 	for id, l := range p.Localizations {
 		paths[id] = l.Pathname
@@ -218,7 +218,7 @@ func (sp speech) view(p cms.Page) PageView {
 	return sp.viewRow(p.In(sp.localeID), paths)
 }
 
-func (sp speech) viewRow(row cms.PageRow, paths map[cms.ID]string) PageView {
+func (sp localeView) viewRow(row cms.PageRow, paths map[cms.ID]string) PageView {
 	view := PageView{PageRow: row, Locale: sp.code, Localizations: []PageLocalization{}}
 	if len(paths) == 0 {
 		return view
@@ -240,19 +240,19 @@ func (s *Service) CreatePage(ctx context.Context, who Caller, in Input[cms.NewPa
 	}
 	var view PageView
 	err = s.inSite(ctx, who, cms.KindSite, Ref{ID: n.SiteID.Value}, cms.LockShared, func(tx cms.Tx) error {
-		f, err := s.lockForm(ctx, tx, who, n.SiteID.Value, cms.LockShared)
+		f, err := s.lockSnapshot(ctx, tx, who, n.SiteID.Value, cms.LockShared)
 		if err != nil {
 			return err
 		}
-		spoken, err := f.speak("")
+		lv, err := f.viewLocale("")
 		if err != nil {
 			return err
 		}
-		page, err := s.createPage(ctx, tx, f.site, spoken, n.PagePatch)
+		page, err := s.createPage(ctx, tx, f.site, lv, n.PagePatch)
 		if err != nil {
 			return err
 		}
-		view = spoken.view(page)
+		view = lv.view(page)
 		return s.record(ctx, tx, who.actor(), wrotePage(page, nil, view))
 	})
 	return view, err
@@ -265,11 +265,11 @@ func (s *Service) newPage(site cms.Site, patch cms.PagePatch) cms.Page {
 	return patch.Apply(blank, cms.NoID)
 }
 
-func (s *Service) createPage(ctx context.Context, tx cms.Tx, site cms.Site, spoken speech, patch cms.PagePatch) (cms.Page, error) {
+func (s *Service) createPage(ctx context.Context, tx cms.Tx, site cms.Site, lv localeView, patch cms.PagePatch) (cms.Page, error) {
 	page := s.newPage(site, patch)
 	// A new page goes by one pathname in every locale, so whoever holds that is
 	// in its way.
-	for _, claim := range page.Claims(spoken.locales) {
+	for _, claim := range page.Claims(lv.locales) {
 		if err := tx.TakeFreePathname(ctx, site.ID, claim); err != nil {
 			return page, err
 		}
@@ -283,19 +283,19 @@ type PageInput func(localized bool) (cms.PagePatch, error)
 
 // UpdatePage changes a page's draft, in the default locale or in another.
 func (s *Service) UpdatePage(ctx context.Context, who Caller, ref Ref, locale string, in PageInput, match Match[PageView]) (PageView, error) {
-	return s.changePage(ctx, who, ref, locale, match, func(spoken speech, page cms.Page) (cms.Page, error) {
-		patch, err := in(spoken.localeID != cms.NoID)
+	return s.changePage(ctx, who, ref, locale, match, func(lv localeView, page cms.Page) (cms.Page, error) {
+		patch, err := in(lv.localeID != cms.NoID)
 		if err != nil {
 			return page, err
 		}
-		return patch.Apply(page, spoken.localeID), nil
+		return patch.Apply(page, lv.localeID), nil
 	})
 }
 
 // DeletePage deletes a page from the draft, in every locale. The locale is the
 // one in which a pathname is looked up.
 func (s *Service) DeletePage(ctx context.Context, who Caller, ref Ref, locale string, match Match[PageView]) error {
-	_, err := s.changePage(ctx, who, ref, locale, match, func(_ speech, page cms.Page) (cms.Page, error) {
+	_, err := s.changePage(ctx, who, ref, locale, match, func(_ localeView, page cms.Page) (cms.Page, error) {
 		page.DeletedAt = new(s.now())
 		return page, nil
 	})
@@ -304,11 +304,11 @@ func (s *Service) DeletePage(ctx context.Context, who Caller, ref Ref, locale st
 
 // DelocalizePage drops what a locale overrides of a page.
 func (s *Service) DelocalizePage(ctx context.Context, who Caller, ref Ref, locale string, match Match[PageView]) error {
-	_, err := s.changePage(ctx, who, ref, locale, match, func(spoken speech, page cms.Page) (cms.Page, error) {
-		if spoken.localeID == cms.NoID {
+	_, err := s.changePage(ctx, who, ref, locale, match, func(lv localeView, page cms.Page) (cms.Page, error) {
+		if lv.localeID == cms.NoID {
 			return page, cms.BadField("locale", "must not be the default locale")
 		}
-		return page.Delocalize(spoken.localeID), nil
+		return page.Delocalize(lv.localeID), nil
 	})
 	return err
 }
@@ -322,7 +322,7 @@ func (s *Service) RestorePage(ctx context.Context, who Caller, id cms.ID, body E
 		if err != nil {
 			return err
 		}
-		spoken, err := speak(ctx, tx, site, "")
+		lv, err := viewLocale(ctx, tx, site, "")
 		if err != nil {
 			return err
 		}
@@ -338,16 +338,16 @@ func (s *Service) RestorePage(ctx context.Context, who Caller, id cms.ID, body E
 		}
 		after := before
 		after.DeletedAt = nil
-		if _, err := s.savePage(ctx, tx, spoken.locales, before, &after); err != nil {
+		if _, err := s.savePage(ctx, tx, lv.locales, before, &after); err != nil {
 			return err
 		}
-		view = spoken.view(after)
+		view = lv.view(after)
 		return s.record(ctx, tx, who.actor(), wrotePage(after, nil, view))
 	})
 	return view, err
 }
 
-type pageRule func(spoken speech, page cms.Page) (cms.Page, error)
+type pageRule func(lv localeView, page cms.Page) (cms.Page, error)
 
 // changePage loads a page's draft, applies a rule and saves what changed.
 func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale string, match Match[PageView], rule pageRule) (PageView, error) {
@@ -357,30 +357,30 @@ func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale st
 	}
 	var view PageView
 	err := s.inSite(ctx, who, cms.KindPage, ref, lock, func(tx cms.Tx) error {
-		f, err := s.lockPageForm(ctx, tx, who, ref, lock)
+		f, err := s.lockPageSnapshot(ctx, tx, who, ref, lock)
 		if err != nil {
 			return err
 		}
 		site := f.site
-		spoken, err := f.speak(locale)
+		lv, err := f.viewLocale(locale)
 		if err != nil {
 			return err
 		}
 		// Without a locale in the request, a pathname is a default one.
-		before, err := lockPage(ctx, tx, site, spoken, ref)
+		before, err := lockPage(ctx, tx, site, lv, ref)
 		if err != nil {
 			return err
 		}
-		after, err := rule(spoken, before)
+		after, err := rule(lv, before)
 		if err != nil {
 			return err
 		}
-		was := spoken.view(before)
+		was := lv.view(before)
 		if err := match.check(was); err != nil {
 			return err
 		}
-		changed, err := s.savePage(ctx, tx, spoken.locales, before, &after)
-		view = spoken.view(after)
+		changed, err := s.savePage(ctx, tx, lv.locales, before, &after)
+		view = lv.view(after)
 		if err != nil || !changed {
 			return err
 		}

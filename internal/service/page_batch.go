@@ -15,10 +15,6 @@ type BatchResult struct {
 	Deleted bool
 }
 
-// manyPages is the number of pages from which on the engine refreshes what it
-// knows of its tables before a write.
-const manyPages = 100
-
 // BatchPages changes many pages of a site in one transaction. Pathnames are
 // checked as they are after all operations. An error undoes the whole batch
 // and has a detail for each problem of each operation.
@@ -28,8 +24,8 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 		return nil, err
 	}
 	var results []BatchResult
-	err = s.inTx(ctx, func(tx cms.Tx) error {
-		f, err := s.lockForm(ctx, tx, who, batch.SiteID.Value, cms.LockExclusive)
+	err = s.inSite(ctx, who, cms.KindSite, Ref{ID: batch.SiteID.Value}, cms.LockExclusive, func(tx cms.Tx) error {
+		f, err := s.lockSnapshot(ctx, tx, who, batch.SiteID.Value, cms.LockExclusive)
 		if code := cms.CodeOf(err); code == cms.CodeNotFound || code == cms.CodeForbidden {
 			// The body is checked before what it names.
 			if bad := batch.Problems.Err(); bad != nil {
@@ -40,18 +36,13 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 			return err
 		}
 		ops := batch.Operations.Value
-		if len(ops) >= manyPages {
-			if err := tx.LookAround(ctx, f.site.ID); err != nil {
-				return err
-			}
-		}
 		touched(ctx, len(ops))
 		b := pageBatch{svc: s, site: f.site, undecided: map[cms.ID]bool{}, setBy: map[pathnameOf]operationField{}}
 		b.failed.problems = batch.Problems.Clone()
 		if batch.Problems.Err() != nil {
 			b.failed.worst = cms.ErrInvalid
 		}
-		if b.shown, err = f.speak(""); err != nil {
+		if b.shown, err = f.viewLocale(""); err != nil {
 			return err
 		}
 		if err := b.load(ctx, tx, ops); err != nil {
@@ -74,7 +65,7 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 type pageBatch struct {
 	svc    *Service
 	site   cms.Site
-	shown  speech                 // the default locale
+	shown  localeView             // the default locale
 	stored map[cms.ID]*cms.Page   // before the batch
 	pages  map[cms.ID]*cms.Page   // after the operations so far
 	held   map[string][]cms.Claim // by the pathnames that name pages
@@ -178,11 +169,11 @@ func (b *pageBatch) operate(i int, op cms.PageOperation) BatchResult {
 
 // apply returns the page as an update or delete leaves it, unless the
 // operation does not fit the locale.
-func (b *pageBatch) apply(i int, op cms.PageOperation, shown speech, page cms.Page) (cms.Page, bool) {
+func (b *pageBatch) apply(i int, op cms.PageOperation, shown localeView, page cms.Page) (cms.Page, bool) {
 	switch {
 	case op.Op.Value == cms.OpUpdate:
 		var unfit cms.Problems
-		op.Suit(&unfit, shown.localeID != cms.NoID) // the locale may be the default one
+		op.CheckLocale(&unfit, shown.localeID != cms.NoID) // the locale may be the default one
 		for _, d := range unfit.As(cms.ErrInvalid).Details {
 			b.failed.add(i, d.Field, d.Message, cms.ErrInvalid)
 		}

@@ -23,7 +23,7 @@ type PageList struct {
 	Pure bool
 	// GiveOut remembers where the list ends, for the walk to go on from there.
 	// It is to be called each time that the list is given out.
-	GiveOut func()
+	OnSend func()
 }
 
 // Pages lists the pages of a site: in one statement, or two to find the cursor,
@@ -44,20 +44,20 @@ func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (PageLis
 // findPages lists pages outside of a view. The locale is looked up in the last
 // known form of the site: the rows tell whether the site still has it.
 func (s *Service) findPages(ctx context.Context, from source, who Caller, ask ReadPages) (PageList, bool) {
-	f, ok := s.forms.last(ask.Query.SiteID)
+	f, ok := s.snapshots.last(ask.Query.SiteID)
 	if !ok || ask.Version.Publish != cms.NoID {
 		return PageList{}, false
 	}
-	spoken, err := f.speak(ask.Locale)
+	lv, err := f.viewLocale(ask.Locale)
 	if err != nil {
 		return PageList{}, false
 	}
 	q := ask.Query
-	q.Version, q.LocaleID = ask.Version.Version, spoken.localeID
-	moment, pure := s.changes.version(), true
+	q.Version, q.LocaleID = ask.Version.Version, lv.localeID
+	asOf, pure := s.changes.version(), true
 	if ask.After != cms.NoID {
-		if known, ok := s.givenPosition(walkOf(who, q, spoken), ask.After); ok {
-			q.After, pure = &known.PagePosition, s.changes.unchanged(known.moment, cms.SubjectsOf(q.SiteID, q.Version)...)
+		if known, ok := s.givenPosition(walkOf(who, q, lv), ask.After); ok {
+			q.After, pure = &known.PagePosition, s.changes.unchanged(known.asOf, cms.SubjectsOf(q.SiteID, q.Version)...)
 		} else {
 			cursor, err := from.FindPage(ctx, q.Version, ask.After)
 			if err != nil || cursor.SiteID != q.SiteID {
@@ -67,19 +67,19 @@ func (s *Service) findPages(ctx context.Context, from source, who Caller, ask Re
 		}
 	}
 	listed, err := from.Pages(ctx, q, f.localized())
-	if err != nil || len(listed) == 0 || !s.isCurrent(f, listed[0].Shape) || !f.admits(who, ask.Version) {
+	if err != nil || len(listed) == 0 || !s.isCurrent(f, listed[0].Revision) || !f.admits(who, ask.Version) {
 		return PageList{}, false
 	}
-	return s.newPageList(who, spoken, q, listed, moment, pure), true
+	return s.newPageList(who, lv, q, listed, asOf, pure), true
 }
 
 // pagesIn lists pages in a view.
 func (s *Service) pagesIn(ctx context.Context, from source, who Caller, ask ReadPages) (PageList, error) {
 	var list PageList
-	moment := s.changes.version()
+	asOf := s.changes.version()
 	err := from.View(ctx, func(r cms.Reader) error {
 		q := ask.Query
-		f, err := s.formIn(ctx, r, who, q.SiteID, moment)
+		f, err := s.snapshotIn(ctx, r, who, q.SiteID, asOf)
 		if err != nil {
 			return err
 		}
@@ -89,32 +89,32 @@ func (s *Service) pagesIn(ctx context.Context, from source, who Caller, ask Read
 		if q.Version, err = s.version(ctx, r, f.site, ask.Version); err != nil {
 			return err
 		}
-		spoken, err := f.speak(ask.Locale)
+		lv, err := f.viewLocale(ask.Locale)
 		if err != nil {
 			return err
 		}
-		q.LocaleID = spoken.localeID
+		q.LocaleID = lv.localeID
 		var pure bool
-		if q.After, pure, err = s.pagePosition(ctx, r, walkOf(who, q, spoken), q, ask.After); err != nil {
+		if q.After, pure, err = s.pagePosition(ctx, r, walkOf(who, q, lv), q, ask.After); err != nil {
 			return err
 		}
 		listed, err := r.Pages(ctx, q, f.localized())
-		list = s.newPageList(who, spoken, q, listed, moment, pure)
+		list = s.newPageList(who, lv, q, listed, asOf, pure)
 		return err
 	})
 	return list, err
 }
 
 // newPageList makes a list from a read of one row more than the limit.
-func (s *Service) newPageList(who Caller, spoken speech, q cms.PageQuery, listed []cms.ListedPage, moment int64, pure bool) PageList {
+func (s *Service) newPageList(who Caller, lv localeView, q cms.PageQuery, listed []cms.ListedPage, asOf int64, pure bool) PageList {
 	cut := cms.CutList(listed, q.Limit)
-	list := PageList{List: cms.List[PageView]{Items: make([]PageView, len(cut.Items)), HasMore: cut.HasMore}, Pure: pure, GiveOut: func() {}}
+	list := PageList{List: cms.List[PageView]{Items: make([]PageView, len(cut.Items)), HasMore: cut.HasMore}, Pure: pure, OnSend: func() {}}
 	for i, l := range cut.Items {
-		list.Items[i] = spoken.viewRow(l.PageRow, l.Paths)
+		list.Items[i] = lv.viewRow(l.PageRow, l.Paths)
 	}
 	if n := len(cut.Items); n > 0 {
-		w, last := walkOf(who, q, spoken), position{cut.Items[n-1].Position(q.Sort), moment}
-		list.GiveOut = func() { s.positions.remember(w, last, s.clock()) }
+		w, last := walkOf(who, q, lv), position{cut.Items[n-1].Position(q.Sort), asOf}
+		list.OnSend = func() { s.positions.remember(w, last, s.clock()) }
 	}
 	return list
 }
@@ -131,7 +131,7 @@ func (s *Service) pagePosition(ctx context.Context, r cms.Reader, w walk, q cms.
 		return nil, true, nil // from the beginning
 	}
 	if known, ok := s.givenPosition(w, after); ok {
-		return &known.PagePosition, s.changes.unchanged(known.moment, cms.SubjectsOf(q.SiteID, q.Version)...), nil
+		return &known.PagePosition, s.changes.unchanged(known.asOf, cms.SubjectsOf(q.SiteID, q.Version)...), nil
 	}
 	page, err := r.Page(ctx, q.SiteID, q.Version, after)
 	if q.Version == cms.Live && cms.CodeOf(err) == cms.CodeNotFound {

@@ -28,7 +28,7 @@ type positions struct {
 // position is a place in a list, and the moment at which it was read there.
 type position struct {
 	cms.PagePosition
-	moment int64
+	asOf int64
 }
 
 // lastGiven is the item that a walk was given last, and when.
@@ -48,9 +48,9 @@ var prefixSeed = maphash.MakeSeed()
 
 // walkOf names a list by its locale's own id: another one may become the default
 // meanwhile.
-func walkOf(who Caller, q cms.PageQuery, spoken speech) walk {
+func walkOf(who Caller, q cms.PageQuery, lv localeView) walk {
 	prefix := maphash.String(prefixSeed, q.PathPrefix)
-	q.LocaleID, q.PathPrefix = spoken.id, ""
+	q.LocaleID, q.PathPrefix = lv.id, ""
 	q.After, q.Limit = nil, 0 // a walk may change its step
 	return walk{who.ID(), q, prefix}
 }

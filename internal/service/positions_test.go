@@ -41,7 +41,7 @@ func TestAPrefixTakesNoRoomOfPositions(t *testing.T) {
 	p := newPositions()
 	first := position{PagePosition: cms.PagePosition{ID: cms.NewID()}}
 	of := func(prefix string) walk {
-		return walkOf(Caller{App: &cms.App{}}, cms.PageQuery{PathPrefix: prefix}, speech{})
+		return walkOf(Caller{App: &cms.App{}}, cms.PageQuery{PathPrefix: prefix}, localeView{})
 	}
 	p.remember(of("/a"), first, time.Time{})
 	long := strings.Repeat("x", 2000)

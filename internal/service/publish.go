@@ -23,10 +23,10 @@ var DefaultGuard = Guard{Share: 0.5, Pages: 10}
 
 // release is what a publish or restore would put live.
 type release struct {
-	pages   []cms.PageChange
-	changes []cms.Change
-	dark    int      // pages that readers lose
-	clean   []cms.ID // pages whose draft is then what is live
+	pages     []cms.PageChange
+	changes   []cms.Change
+	takenAway int      // pages that readers lose
+	clean     []cms.ID // pages whose draft is then what is live
 }
 
 // add takes a page from one live state to another.
@@ -37,8 +37,8 @@ func (rel *release) add(page cms.PageChange, locales cms.Locales) {
 	}
 	rel.pages = append(rel.pages, page)
 	rel.changes = append(rel.changes, changes...)
-	if cms.GoesDark(page.Before, page.After) {
-		rel.dark++
+	if cms.TakesAway(page.Before, page.After) {
+		rel.takenAway++
 	}
 }
 
@@ -182,9 +182,6 @@ func (s *Service) Publish(ctx context.Context, who Caller, siteID cms.ID, in Inp
 // prepare works out what a publish would put live, and checks that the plan, if
 // there is one, is still that of its selection or of everything.
 func prepare(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales, selected cms.Selection, plan *string) (*release, error) {
-	if err := lookAround(ctx, tx, site.ID, selected.PageIDs); err != nil {
-		return nil, err
-	}
 	rel, err := collect(ctx, tx, site, locales, selected)
 	if err != nil || plan == nil {
 		return rel, err
@@ -208,21 +205,6 @@ func prepare(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales,
 		err = errPlan
 	}
 	return rel, err
-}
-
-// lookAround has the engine update its statistics before many pages change. For
-// a few, that would cost more than it saves.
-func lookAround(ctx context.Context, tx cms.Tx, siteID cms.ID, ids []cms.ID) error {
-	if ids == nil {
-		var err error
-		if ids, err = tx.DirtyPages(ctx, siteID, cms.NoID, manyPages); err != nil {
-			return err
-		}
-	}
-	if len(ids) < manyPages {
-		return nil
-	}
-	return tx.LookAround(ctx, siteID)
 }
 
 // selection reads which pages and locales a request names.
@@ -273,7 +255,7 @@ func (s *Service) release(ctx context.Context, tx cms.Tx, locales cms.Locales, r
 		p.ID = cms.NoID
 		return tx.MarkPages(ctx, p.SiteID, rel.clean, nil, false)
 	}
-	if err := s.checkGuard(ctx, tx, p.SiteID, cms.Live, rel.dark, p.Confirm); err != nil {
+	if err := s.checkGuard(ctx, tx, p.SiteID, cms.Live, rel.takenAway, p.Confirm); err != nil {
 		return err
 	}
 	last, err := tx.LastPublish(ctx, p.SiteID)
@@ -374,9 +356,6 @@ func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID, bod
 		}
 		locales, err := tx.Locales(ctx, site.ID)
 		if err != nil {
-			return err
-		}
-		if err := tx.LookAround(ctx, site.ID); err != nil {
 			return err
 		}
 		rel, err := rewind(ctx, tx, site, locales, seq)

@@ -2,16 +2,14 @@ package service
 
 import (
 	"context"
-	"slices"
 	"strings"
-	"sync"
 
 	"galley/internal/cms"
 )
 
 // CancelPublish cancels a scheduled publish.
 func (s *Service) CancelPublish(ctx context.Context, who Caller, id cms.ID, match Match[cms.Publish]) error {
-	return s.inTx(ctx, func(tx cms.Tx) error {
+	return s.inSite(ctx, who, cms.KindPublish, Ref{ID: id}, cms.LockExclusive, func(tx cms.Tx) error {
 		site, err := who.lockChildSite(ctx, tx, cms.KindPublish, Ref{ID: id}, nil, cms.LockExclusive)
 		if err != nil {
 			return err
@@ -35,23 +33,23 @@ func (s *Service) CancelPublish(ctx context.Context, who Caller, id cms.ID, matc
 	})
 }
 
-// RunDuePublish runs one scheduled publish whose time has come, and returns it, or
-// nil if there is none. It leaves out the sites given and those of which this node
-// runs one already. The lock on the publish lasts until it is committed, so that
-// one of any number of nodes runs it, and another one does if that node dies. A
-// publish that is refused is marked as failed, with the reason.
+// RunDuePublish runs one scheduled publish whose time has come, of another site
+// than those given, and returns it, or nil if there is none. The lock on the
+// publish lasts until it is committed, so that one of any number of nodes runs
+// it, and another one does if that node dies. A publish that is refused is marked
+// as failed, with the reason.
 func (s *Service) RunDuePublish(ctx context.Context, notOf ...cms.ID) (*cms.Publish, error) {
 	var due *cms.Publish
-	var site cms.ID
-	defer func() { s.dueSites.giveBack(site) }()
-	err := s.write(ctx, func(tx cms.Tx) error { // it runs again after a wait for the site
+	err := s.writeOpen(ctx, func(ctx context.Context, tx cms.Tx) error {
 		due = nil
-		p, err := s.takeDue(ctx, tx, &site, notOf)
+		p, err := tx.TakeDuePublish(ctx, s.now(), notOf)
 		if err != nil {
 			return err
 		}
-		due = &p
-		return s.runDue(ctx, tx, due)
+		return s.holdSite(ctx, p.SiteID, cms.LockExclusive, func() error {
+			due = &p
+			return s.runDue(ctx, tx, due)
+		})
 	})
 	switch {
 	case due == nil && cms.CodeOf(err) == cms.CodeNotFound:
@@ -60,51 +58,6 @@ func (s *Service) RunDuePublish(ctx context.Context, notOf ...cms.ID) (*cms.Publ
 		return due, s.failPublish(ctx, due, err)
 	}
 	return due, err
-}
-
-// takeDue takes a due publish, and with it the site: the one that was taken
-// before, or another.
-func (s *Service) takeDue(ctx context.Context, tx cms.Tx, site *cms.ID, notOf []cms.ID) (cms.Publish, error) {
-	for {
-		p, err := tx.TakeDuePublish(ctx, s.now(), append(s.dueSites.but(*site), notOf...))
-		if err != nil || p.SiteID == *site {
-			return p, err
-		}
-		if s.dueSites.take(p.SiteID) {
-			s.dueSites.giveBack(*site)
-			*site = p.SiteID
-			return p, nil
-		}
-	}
-}
-
-// dueSites are those of which a due publish is being run, or waits for its site.
-type dueSites struct {
-	mu    sync.Mutex
-	taken []cms.ID
-}
-
-func (d *dueSites) take(site cms.ID) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if slices.Contains(d.taken, site) {
-		return false
-	}
-	d.taken = append(d.taken, site)
-	return true
-}
-
-func (d *dueSites) giveBack(site cms.ID) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.taken = slices.DeleteFunc(d.taken, func(id cms.ID) bool { return id == site })
-}
-
-// but are all that are taken but one.
-func (d *dueSites) but(site cms.ID) []cms.ID {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(d.taken), func(id cms.ID) bool { return id == site })
 }
 
 func (s *Service) runDue(ctx context.Context, tx cms.Tx, p *cms.Publish) error {
@@ -151,7 +104,7 @@ func (s *Service) runDue(ctx context.Context, tx cms.Tx, p *cms.Publish) error {
 
 // scheduler is who a scheduled publish runs for.
 func scheduler(site cms.Site, p cms.Publish) actor {
-	by := unasked(site.WorkspaceID, "runPublish")
+	by := systemActor(site.WorkspaceID, "runPublish")
 	by.appID, by.Actor = p.CreatedBy, p.Actor
 	return by
 }

@@ -57,7 +57,7 @@ func NewReplica(from cms.Replica, tell ReplicaEvents) *Replica {
 
 // sight is how far a replica that is in use has been seen.
 type sight struct {
-	moment int64 // it has every change up to this one
+	asOf int64 // it has every change up to this one
 	// use ends when the replica is given up, and with it every read that
 	// still waits for it.
 	use    context.Context //nolint:containedctx // it is not a request's: it is the replica's own life
@@ -105,7 +105,7 @@ func (s *Service) readReplica(ctx context.Context, who Caller, siteID *cms.ID, r
 		return errNotUsed
 	}
 	has := func(siteID cms.ID) bool {
-		return s.changes.unchanged(seen.moment, append(cms.SubjectsOf(siteID, cms.Draft), who.Subject())...)
+		return s.changes.unchanged(seen.asOf, append(cms.SubjectsOf(siteID, cms.Draft), who.Subject())...)
 	}
 	if !has(*siteID) {
 		return errBehind // it would be read in vain
@@ -134,10 +134,10 @@ func (s *Service) view(ctx context.Context, who Caller, siteID *cms.ID, read fun
 
 // mark is the last one that was made in the store.
 type mark struct {
-	moment int64     // every change up to this one was committed before it
-	at     time.Time // when it was made
-	had    bool      // the replica had it at the last look
-	late   bool      // and had taken too long: it tells nothing
+	asOf int64     // every change up to this one was committed before it
+	at   time.Time // when it was made
+	had  bool      // the replica had it at the last look
+	late bool      // and had taken too long: it tells nothing
 }
 
 const (
@@ -174,7 +174,7 @@ func (s *Service) FollowReplica(ctx context.Context) {
 		case <-ticker.C:
 		}
 		// One that is away is not asked all the time, whatever is new.
-		eager := r.sight.Load() != nil && (!r.last.had || s.changes.version() != r.last.moment)
+		eager := r.sight.Load() != nil && (!r.last.had || s.changes.version() != r.last.asOf)
 		if !eager && time.Since(looked) < lookSeldom {
 			continue
 		}
@@ -189,14 +189,14 @@ func (s *Service) FollowReplica(ctx context.Context) {
 // whether it has it now.
 func (r *Replica) look(ctx context.Context, c *changes) {
 	now := time.Now()
-	moment := c.version() // what is committed by now is committed before the mark
+	asOf := c.version() // what is committed by now is committed before the mark
 	stale := r.last.late || now.Sub(r.last.at) > renewMark
-	if stale || (r.last.had && moment != r.last.moment) {
+	if stale || (r.last.had && asOf != r.last.asOf) {
 		if r.from.Mark(ctx) != nil {
 			r.last.late = true // that is the store's trouble: the next one tells
 			return
 		}
-		r.last = mark{moment: moment, at: now}
+		r.last = mark{asOf: asOf, at: now}
 	}
 	has, err := r.from.Marked(ctx)
 	had, behind := r.last.had, time.Since(r.last.at) > r.MaxBehind
@@ -211,18 +211,18 @@ func (r *Replica) look(ctx context.Context, c *changes) {
 	case has && !had && behind:
 		r.last.late = true // the next one tells
 	case has:
-		r.see(r.last.moment)
+		r.see(r.last.asOf)
 	}
 }
 
 // see notes how far the replica is.
-func (r *Replica) see(moment int64) {
+func (r *Replica) see(asOf int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if time.Since(r.lost) < lossRest {
 		return
 	}
-	next := sight{moment: moment}
+	next := sight{asOf: asOf}
 	if now := r.sight.Load(); now != nil {
 		next.use, next.giveUp = now.use, now.giveUp
 	} else {

@@ -112,7 +112,7 @@ func (s *Service) CreateRoute(ctx context.Context, who Caller, in Input[cms.NewR
 		return cms.Route{}, err
 	}
 	var route cms.Route
-	err = s.inTx(ctx, func(tx cms.Tx) error {
+	err = s.inSite(ctx, who, cms.KindSite, Ref{ID: n.SiteID.Value}, cms.LockShared, func(tx cms.Tx) error {
 		site, err := who.lockSite(ctx, tx, n.SiteID.Value, cms.LockShared)
 		if err != nil {
 			return err
@@ -149,7 +149,7 @@ func (s *Service) DeleteRoute(ctx context.Context, who Caller, ref Ref, match Ma
 
 func (s *Service) changeRoute(ctx context.Context, who Caller, ref Ref, match Match[cms.Route], rule func(cms.Route) (cms.Route, error)) (cms.Route, error) {
 	var after cms.Route
-	err := s.inTx(ctx, func(tx cms.Tx) error {
+	err := s.inSite(ctx, who, cms.KindRoute, ref, cms.LockShared, func(tx cms.Tx) error {
 		site, err := who.lockChildSite(ctx, tx, cms.KindRoute, ref, routeExists, cms.LockShared)
 		if err != nil {
 			return err

@@ -34,10 +34,10 @@ type Service struct {
 
 	store      Store
 	clock      func() time.Time
-	depict     Depict
+	encode     AuditState
 	changes    changes
 	callers    callers
-	forms      forms
+	snapshots  snapshots
 	positions  *positions
 	usage      usage
 	underWay   underWay
@@ -46,21 +46,20 @@ type Service struct {
 	reviews    *semaphores // of workspaces whose changes are listed
 	allReviews *semaphore.Weighted
 	locations  *otter.Cache[cms.ID, location]
-	dueSites   dueSites
 
 	knownReviews *otter.Cache[string, reviewed] // by site and selection
 }
 
 // Depict turns a resource into what the audit trail shows of it, as JSON and
 // without secrets. The edge knows how.
-type Depict func(resource any) []byte
+type AuditState func(resource any) []byte
 
 // New makes a service on a store. Only tests hand in a clock other than
 // time.Now.
-func New(store Store, clock func() time.Time, depict Depict) *Service {
+func New(store Store, clock func() time.Time, encode AuditState) *Service {
 	return &Service{
-		store: store, clock: clock, depict: depict, Guard: DefaultGuard, positions: newPositions(),
-		sites: newSemaphores(siteWriters), reviews: newSemaphores(maxReviews - 1), allReviews: semaphore.NewWeighted(maxReviews),
+		store: store, clock: clock, encode: encode, Guard: DefaultGuard, positions: newPositions(),
+		sites: newSemaphores(siteWriters, maxSiteUsers), reviews: newSemaphores(maxReviews-1, maxReviewUsers), allReviews: semaphore.NewWeighted(maxReviews),
 		locations:    otter.Must(&otter.Options[cms.ID, location]{MaximumSize: maxLocations}),
 		knownReviews: otter.Must(&otter.Options[string, reviewed]{MaximumSize: 100}),
 	}

@@ -92,7 +92,7 @@ func (s *Service) CreateSite(ctx context.Context, who Caller, in Input[cms.NewSi
 // UpdateSite changes a site.
 func (s *Service) UpdateSite(ctx context.Context, who Caller, id cms.ID, in Input[cms.SitePatch], match Match[cms.Site]) (cms.Site, error) {
 	var after cms.Site
-	err := s.inTx(ctx, func(tx cms.Tx) error {
+	err := s.inSite(ctx, who, cms.KindSite, Ref{ID: id}, cms.LockExclusive, func(tx cms.Tx) error {
 		before, err := who.lockSite(ctx, tx, id, cms.LockExclusive)
 		if err != nil {
 			return err
@@ -233,7 +233,7 @@ func changePastDefault(ctx context.Context, tx cms.Tx, siteID, newDefault cms.ID
 
 // DeleteSite deletes a site; it can be restored until it is purged.
 func (s *Service) DeleteSite(ctx context.Context, who Caller, id cms.ID, match Match[cms.Site]) error {
-	return s.inTx(ctx, func(tx cms.Tx) error {
+	return s.inSite(ctx, who, cms.KindSite, Ref{ID: id}, cms.LockExclusive, func(tx cms.Tx) error {
 		site, err := who.lockSite(ctx, tx, id, cms.LockExclusive)
 		if err != nil {
 			return err
@@ -253,7 +253,7 @@ func (s *Service) DeleteSite(ctx context.Context, who Caller, id cms.ID, match M
 // RestoreSite brings a deleted site back whole.
 func (s *Service) RestoreSite(ctx context.Context, who Caller, id cms.ID, body Empty) (cms.Site, error) {
 	var site cms.Site
-	err := s.inTx(ctx, func(tx cms.Tx) error {
+	err := s.inSite(ctx, who, cms.KindSite, Ref{ID: id}, cms.LockExclusive, func(tx cms.Tx) error {
 		seen, err := tx.Site(ctx, id)
 		if err != nil {
 			return err
@@ -284,7 +284,7 @@ func (s *Service) RestoreSite(ctx context.Context, who Caller, id cms.ID, body E
 // RotateSiteKey gives a site a new public key.
 func (s *Service) RotateSiteKey(ctx context.Context, who Caller, id cms.ID, in Input[cms.RotateKey]) (cms.Site, error) {
 	var site cms.Site
-	err := s.inTx(ctx, func(tx cms.Tx) error {
+	err := s.inSite(ctx, who, cms.KindSite, Ref{ID: id}, cms.LockExclusive, func(tx cms.Tx) error {
 		var err error
 		if site, err = who.lockSite(ctx, tx, id, cms.LockExclusive); err != nil {
 			return err
@@ -307,7 +307,7 @@ func (s *Service) RotateSiteKey(ctx context.Context, who Caller, id cms.ID, in I
 // DuplicateSite copies a site with its locales, routes and pages.
 func (s *Service) DuplicateSite(ctx context.Context, who Caller, id cms.ID, in Input[cms.DuplicateSite]) (cms.Site, error) {
 	var twin cms.Site
-	err := s.inTx(ctx, func(tx cms.Tx) error {
+	err := s.inSite(ctx, who, cms.KindSite, Ref{ID: id}, cms.LockExclusive, func(tx cms.Tx) error {
 		site, err := who.lockSite(ctx, tx, id, cms.LockExclusive)
 		if err != nil {
 			return err
@@ -389,7 +389,7 @@ func (s *Service) PurgeSites(ctx context.Context, retention time.Duration) (int,
 			sites, err := tx.PurgeSites(ctx, s.now().Add(-retention), purgeChunk)
 			n = len(sites)
 			for _, site := range sites {
-				if err := s.record(ctx, tx, unasked(site.WorkspaceID, "purgeSite"), wroteSite(site.ID, site, nil)); err != nil {
+				if err := s.record(ctx, tx, systemActor(site.WorkspaceID, "purgeSite"), wroteSite(site.ID, site, nil)); err != nil {
 					return err
 				}
 			}

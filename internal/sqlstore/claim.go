@@ -20,6 +20,9 @@ func (q queries) Claims(ctx context.Context, siteID cms.ID, version cms.Version,
 	if _, past := version.Past(); past {
 		return q.pastClaims(ctx, siteID, version, pathnames)
 	}
+	if err := q.refreshStatistics(ctx, siteID, len(pathnames)); err != nil {
+		return nil, err
+	}
 	where, args := q.dialect.among("pathname", anys(pathnames))
 	return all(ctx, q, scanClaim, `select version, locale_id, pathname, owner_id, by_route from pathname
 		where site_id = ? and version = ? and `+where, slices.Concat([]any{siteID, version}, args)...)

@@ -30,7 +30,7 @@ type dialect struct {
 	pathList    string // an aggregate of locales and pathnames, a line for each
 	unseen      string // a query for tables of sites' pages that the planner has no good statistics of
 	guess       string // what the planner thinks of a query, as JSON; the query comes after it
-	look        string // a statement that has it look at a table, named at its end
+	analyze     string // a statement that gathers the statistics of a table, named at its end
 	// wholes has the planner join tables as wholes until the end of the
 	// transaction, and parts lets it choose again; "": it always does.
 	wholes, parts string

@@ -25,7 +25,7 @@ func (q queries) CreateLocale(ctx context.Context, l cms.Locale) error {
 	if err := q.addToDirectory(ctx, cms.KindLocale, l.ID, l.SiteID); err != nil {
 		return err
 	}
-	return q.reshape(ctx, l.SiteID)
+	return q.bumpRevision(ctx, l.SiteID)
 }
 
 func (q queries) UpdateLocale(ctx context.Context, l cms.Locale) error {
@@ -34,7 +34,7 @@ func (q queries) UpdateLocale(ctx context.Context, l cms.Locale) error {
 	if err != nil {
 		return err
 	}
-	return q.reshape(ctx, l.SiteID)
+	return q.bumpRevision(ctx, l.SiteID)
 }
 
 func (q queries) HideLocale(ctx context.Context, siteID, localeID cms.ID) error {

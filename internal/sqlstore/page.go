@@ -97,6 +97,9 @@ func (q queries) Page(ctx context.Context, siteID cms.ID, version cms.Version, i
 }
 
 func (q queries) PagesByID(ctx context.Context, siteID cms.ID, version cms.Version, ids []cms.ID) (map[cms.ID]*cms.Page, error) {
+	if err := q.refreshStatistics(ctx, siteID, len(ids)); err != nil {
+		return nil, err
+	}
 	pages := make(map[cms.ID]*cms.Page, len(ids))
 	for chunk := range slices.Chunk(ids, idChunk) {
 		where, args := q.dialect.among("p.id", anys(chunk))

@@ -21,8 +21,8 @@ func columnsOf(name string) string {
 
 type foundRow struct {
 	cms.PageRow
-	shape   int64
-	claimed cms.ID
+	revision int64
+	claimed  cms.ID
 }
 
 func (q queries) FindPage(ctx context.Context, version cms.Version, id cms.ID) (cms.FoundPage, error) {
@@ -39,13 +39,13 @@ func (q queries) FindPage(ctx context.Context, version cms.Version, id cms.ID) (
 }
 
 func scanFoundRow(r row) (f foundRow, err error) {
-	f.PageRow, err = scanPageRow(withColumn(r, &f.shape))
+	f.PageRow, err = scanPageRow(withColumn(r, &f.revision))
 	return f, err
 }
 
 func (q queries) FindPages(ctx context.Context, siteID cms.ID, version cms.Version, pathname string) ([]cms.FoundPage, error) {
 	rows, err := all(ctx, q, func(r row) (f foundRow, err error) {
-		f.PageRow, err = scanPageRow(withColumn(withColumn(r, &f.claimed), &f.shape))
+		f.PageRow, err = scanPageRow(withColumn(withColumn(r, &f.claimed), &f.revision))
 		return f, err
 	}, `select `+prefixed+`, s.shape, c.locale_id from pathname c
 		join page p on p.site_id = c.site_id and p.`+is(version)+` and p.id = c.owner_id
@@ -69,7 +69,7 @@ func foundPages(rows []foundRow) []cms.FoundPage {
 	}
 	pages := make([]cms.FoundPage, len(firsts))
 	for i, first := range firsts {
-		pages[i] = cms.FoundPage{Page: cms.PageFromRows(ofPage[i]), Shape: first.shape, ClaimedIn: first.claimed}
+		pages[i] = cms.FoundPage{Page: cms.PageFromRows(ofPage[i]), Revision: first.revision, ClaimedIn: first.claimed}
 	}
 	return pages
 }

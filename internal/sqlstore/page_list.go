@@ -29,7 +29,7 @@ func (q queries) Pages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([
 	into := []any{
 		&l.ID, &l.LocaleID, &l.Own, &l.Name, &v.Pathname, &v.Title, &v.Description, &v.CanonicalURL, &v.SocialImageURL,
 		&v.SitemapPriority, &v.SitemapFrequency, &v.IsOnline, &v.ExcludedFromSearchEngines,
-		scanTime(&l.CreatedAt), scanTime(&l.UpdatedAt), scanNullTime(&l.PublishedAt), &l.Since, &l.Shape,
+		scanTime(&l.CreatedAt), scanTime(&l.UpdatedAt), scanNullTime(&l.PublishedAt), &l.Since, &l.Revision,
 	}
 	first := []any{pq.SiteID}
 	if withPaths {

@@ -43,7 +43,7 @@ func TestThePlannerLearnsOfALargeSite(t *testing.T) {
 			if knows() {
 				t.Fatal("the planner knows the site before it has looked")
 			}
-			do(t, s.InTx(ctx, func(tx cms.Tx) error { return tx.LookAround(ctx, site) }))
+			do(t, s.InTx(ctx, func(tx cms.Tx) error { q, _ := tx.(queries); return q.refreshStatistics(ctx, site, manyRows) }))
 			if !knows() {
 				t.Error("the planner takes the site for small after it has looked")
 			}
@@ -201,15 +201,15 @@ func (n planNode) rows() (sum int) {
 }
 
 func TestTheSameSiteIsLookedAtSeldom(t *testing.T) {
-	var l looks
+	var l statistics
 	site, other, now := cms.NewID(), cms.NewID(), time.Now()
-	if !l.due(site, now) || l.due(site, now.Add(lookAgain-1)) || !l.due(other, now) || !l.due(site, now.Add(lookAgain)) {
+	if !l.due(site, now) || l.due(site, now.Add(analyzeEvery-1)) || !l.due(other, now) || !l.due(site, now.Add(analyzeEvery)) {
 		t.Error("a site is looked at other than once in a while")
 	}
-	for range 2 * maxLooks {
+	for range 2 * maxAnalyzed {
 		l.due(cms.NewID(), now)
 	}
-	if len(l.last) > maxLooks {
-		t.Errorf("%d looks are remembered, want at most %d", len(l.last), maxLooks)
+	if len(l.last) > maxAnalyzed {
+		t.Errorf("%d looks are remembered, want at most %d", len(l.last), maxAnalyzed)
 	}
 }

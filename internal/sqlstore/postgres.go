@@ -41,7 +41,7 @@ var postgresDialect = &dialect{
 		where t.schemaname = current_schema() and t.relname similar to '(page|pathname)%' and t.n_live_tup > 1000
 		and ((t.last_analyze is null and t.last_autoanalyze is null) or t.n_live_tup > c.reltuples * 1.25)`,
 	guess:   `explain (format json) `,
-	look:    `analyze (skip_locked) `,
+	analyze: `analyze (skip_locked) `,
 	wholes:  `select set_config('enable_nestloop', 'off', true)`,
 	parts:   `select set_config('enable_nestloop', 'on', true)`,
 	among:   amongArray,

@@ -70,7 +70,7 @@ func TestWritesTakeFewTrips(t *testing.T) {
 	}{
 		{"nothing", 0, func(cms.Tx) error { return nil }},
 		{"a new page", 3, func(tx cms.Tx) error {
-			_, err := tx.LockShape(ctx, site.WorkspaceID, site.ID, cms.LockShared)
+			_, err := tx.LockRevision(ctx, site.WorkspaceID, site.ID, cms.LockShared)
 			do(t, err)
 			page = cms.Page{ID: cms.NewID(), SiteID: site.ID, Values: cms.Values{Pathname: "/" + cms.NewID().String()}, CreatedAt: now, UpdatedAt: now}
 			do(t, tx.TakeFreePathname(ctx, site.ID, cms.Claim{Pathname: page.Pathname, Owner: page.ID}))
@@ -78,7 +78,7 @@ func TestWritesTakeFewTrips(t *testing.T) {
 			return tx.Record(ctx, audit(page.ID))
 		}},
 		{"a changed page", 3, func(tx cms.Tx) error {
-			_, err := tx.LockShape(ctx, site.WorkspaceID, site.ID, cms.LockShared)
+			_, err := tx.LockRevision(ctx, site.WorkspaceID, site.ID, cms.LockShared)
 			do(t, err)
 			before, err := tx.LockPage(ctx, site.ID, cms.Draft, page.ID)
 			do(t, err)

@@ -116,18 +116,18 @@ func (q queries) addSiteKey(ctx context.Context, s cms.Site) error {
 }
 
 // Shape tells whether a site and its locales are still what they were.
-func (q queries) Shape(ctx context.Context, siteID cms.ID) (int64, error) {
-	shape, err := one(ctx, q, func(r row) (n int64, err error) { return n, r.Scan(&n) }, `select shape from site where id = ?`, siteID)
-	return found(cms.KindSite, shape, err)
+func (q queries) Revision(ctx context.Context, siteID cms.ID) (int64, error) {
+	revision, err := one(ctx, q, func(r row) (n int64, err error) { return n, r.Scan(&n) }, `select shape from site where id = ?`, siteID)
+	return found(cms.KindSite, revision, err)
 }
 
-func (q queries) LockShape(ctx context.Context, workspaceID, siteID cms.ID, lock cms.Lock) (int64, error) {
-	shape, err := one(ctx, q, func(r row) (n int64, err error) { return n, r.Scan(&n) },
+func (q queries) LockRevision(ctx context.Context, workspaceID, siteID cms.ID, lock cms.Lock) (int64, error) {
+	revision, err := one(ctx, q, func(r row) (n int64, err error) { return n, r.Scan(&n) },
 		`select s.shape from site s where s.id = ? and s.workspace_id = ?`+q.siteLock(lock), siteID, workspaceID)
-	return found(cms.KindSite, shape, err)
+	return found(cms.KindSite, revision, err)
 }
 
-func (q queries) reshape(ctx context.Context, siteID cms.ID) error {
+func (q queries) bumpRevision(ctx context.Context, siteID cms.ID) error {
 	return q.run(ctx, `update site set shape = shape + 1 where id = ?`, siteID)
 }
 

@@ -27,8 +27,9 @@ type Store struct {
 
 	listen   func(ctx context.Context, changed func(...cms.Subject), listening func(bool))
 	notifier *notifier // nil: there are no other nodes
-	looks    *looks
 	provider func() (*goose.Provider, error)
+
+	analyzedFor statistics
 }
 
 // engine is a database. Its errors are those that the callers of a store know,
@@ -73,7 +74,7 @@ func newStore(d *dialect, e engine, db *sql.DB, observe Observe) *Store {
 	if observe == nil {
 		observe = func(string, time.Duration) {}
 	}
-	s := &Store{queries: queries{conn: e, dialect: d}, engine: e, db: db, looks: &looks{}, observe: observe}
+	s := &Store{queries: queries{conn: e, dialect: d}, engine: e, db: db, observe: observe}
 	s.provider = sync.OnceValues(func() (*goose.Provider, error) { return newProvider(d, db) })
 	return s
 }
@@ -106,7 +107,7 @@ func (s *Store) InTx(ctx context.Context, write func(cms.Tx) error) error {
 	defer s.timed("tx")()
 	for try := 1; ; try++ {
 		err := s.engine.tx(ctx, func(c conn) error {
-			if err := write(queries{conn: c, dialect: s.dialect, looks: s.looks}); err != nil {
+			if err := write(queries{conn: c, dialect: s.dialect, statistics: &s.analyzedFor, analyzed: new(bool)}); err != nil {
 				return err
 			}
 			return s.fail(ctx, ctx.Err()) // the caller has left
@@ -138,7 +139,10 @@ var errNoRows = errors.New("no rows")
 type queries struct {
 	conn    conn
 	dialect *dialect
-	looks   *looks // of transactions
+
+	// Of transactions that write:
+	statistics *statistics
+	analyzed   *bool
 }
 
 var _ cms.Tx = queries{}

@@ -13,11 +13,11 @@ func pageFound(t *testing.T, store cms.Store) {
 	twin := localize(newPage(site.ID, "/twin"), french, pathnamePatch("/plain"))
 	createPages(t, store, full, plain, twin)
 	createRoutes(t, store, newRoute(site.ID, "/route"))
-	shape := value(store.Shape(t.Context(), site.ID))(t)
+	revision := value(store.Revision(t.Context(), site.ID))(t)
 
 	for _, want := range []cms.Page{full, plain} {
 		found := value(store.FindPage(t.Context(), cms.Draft, want.ID))(t)
-		same(t, "by id", found, cms.FoundPage{Page: want, Shape: shape})
+		same(t, "by id", found, cms.FoundPage{Page: want, Revision: revision})
 	}
 	_, err := store.FindPage(t.Context(), cms.Live, full.ID)
 	wantNotFound(t, "in a version that does not have it", cms.KindPage, err)
@@ -30,7 +30,7 @@ func pageFound(t *testing.T, store cms.Store) {
 		byLocale[f.ClaimedIn] = f
 	}
 	same(t, "by pathname", byLocale, map[cms.ID]cms.FoundPage{
-		cms.NoID: {Page: plain, Shape: shape}, french: {Page: twin, Shape: shape, ClaimedIn: french},
+		cms.NoID: {Page: plain, Revision: revision}, french: {Page: twin, Revision: revision, ClaimedIn: french},
 	})
 	for _, pathname := range []string{"/route", "/Plain", "/none"} {
 		sameList(t, pathname, value(store.FindPages(t.Context(), site.ID, cms.Draft, pathname))(t), nil)

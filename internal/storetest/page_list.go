@@ -36,10 +36,10 @@ func listed(t *testing.T, store cms.Store, q cms.PageQuery) []cms.PageRow {
 // paths and without.
 func rowsOf(t *testing.T, r cms.Reader, q cms.PageQuery) []cms.PageRow {
 	t.Helper()
-	shape := value(r.Shape(t.Context(), q.SiteID))(t)
+	revision := value(r.Revision(t.Context(), q.SiteID))(t)
 	read := func(withPaths bool) (rows []cms.PageRow) {
 		for _, l := range value(r.Pages(t.Context(), q, withPaths))(t) {
-			same(t, "Shape", l.Shape, shape)
+			same(t, "Shape", l.Revision, revision)
 			rows = append(rows, l.PageRow)
 		}
 		return rows

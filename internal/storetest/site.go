@@ -307,7 +307,7 @@ func sitePurgeLimit(t *testing.T, store cms.Store) {
 func siteShape(t *testing.T, store cms.Store) {
 	site := aSite(t, store)
 	locale := newLocale(site.ID, "fr")
-	last := value(store.Shape(t.Context(), site.ID))(t)
+	last := value(store.Revision(t.Context(), site.ID))(t)
 	for _, step := range []struct {
 		name    string
 		changes bool
@@ -323,20 +323,20 @@ func siteShape(t *testing.T, store cms.Store) {
 		{"a new page", false, func(tx cms.Tx) error { return tx.CreatePages(t.Context(), newPage(site.ID, "/p")) }},
 	} {
 		write(t, store, step.do)
-		shape := value(store.Shape(t.Context(), site.ID))(t)
-		if (shape != last) != step.changes {
-			t.Errorf("%s: the shape went from %d to %d", step.name, last, shape)
+		revision := value(store.Revision(t.Context(), site.ID))(t)
+		if (revision != last) != step.changes {
+			t.Errorf("%s: the shape went from %d to %d", step.name, last, revision)
 		}
-		last = shape
+		last = revision
 	}
-	_, err := store.Shape(t.Context(), cms.NewID())
+	_, err := store.Revision(t.Context(), cms.NewID())
 	wantNotFound(t, "unknown site", cms.KindSite, err)
 	for _, lock := range []cms.Lock{cms.LockShared, cms.LockExclusive} {
 		write(t, store, func(tx cms.Tx) error {
-			same(t, "locked", value(tx.LockShape(t.Context(), site.WorkspaceID, site.ID, lock))(t), last)
-			_, err := tx.LockShape(t.Context(), cms.NewID(), site.ID, lock)
+			same(t, "locked", value(tx.LockRevision(t.Context(), site.WorkspaceID, site.ID, lock))(t), last)
+			_, err := tx.LockRevision(t.Context(), cms.NewID(), site.ID, lock)
 			wantNotFound(t, "of another workspace", cms.KindSite, err)
-			_, err = tx.LockShape(t.Context(), site.WorkspaceID, cms.NewID(), lock)
+			_, err = tx.LockRevision(t.Context(), site.WorkspaceID, cms.NewID(), lock)
 			wantNotFound(t, "unknown site, locked", cms.KindSite, err)
 			return nil
 		})

@@ -174,7 +174,7 @@ func (o office) walkAndTouch(t *testing.T, q cms.PageQuery) (meetings, map[cms.I
 	ask := service.ReadPages{Query: q}
 	for step := 0; ; step++ {
 		list := value(o.Pages(t.Context(), o.who, ask))(t)
-		list.GiveOut()
+		list.OnSend()
 		for _, p := range list.Items {
 			met[p.ID]++
 		}

@@ -38,7 +38,7 @@ func run(ctx context.Context, folder string) error {
 	if _, err := store.Migrate(ctx); err != nil {
 		return err
 	}
-	svc := service.New(store, time.Now, httpapi.Depict)
+	svc := service.New(store, time.Now, httpapi.AuditState)
 	first, err := svc.FirstStart(ctx, service.Bootstrap{})
 	if err != nil {
 		return err

@@ -11,13 +11,19 @@ import (
 	"galley/internal/cms"
 )
 
-// LookAround matters on PostgreSQL, which gathers statistics about a minute
-// after a table has filled: until then it takes a site for a handful of rows. It
-// then passes the key by, and reads all of the site for each chunk of ids.
-func (q queries) LookAround(ctx context.Context, siteID cms.ID) error {
-	if q.dialect.unseen == "" {
+// manyRows is how many ids or pathnames a statement names before it is worth
+// having good statistics.
+const manyRows = 100
+
+// refreshStatistics matters on PostgreSQL, which gathers statistics about a minute
+// after a table has filled. Until then the planner takes a site for a handful of
+// rows, and reads all of it for each chunk of ids. It runs once in a transaction
+// that writes.
+func (q queries) refreshStatistics(ctx context.Context, siteID cms.ID, rows int) error {
+	if q.statistics == nil || q.dialect.unseen == "" || rows < manyRows || *q.analyzed {
 		return nil
 	}
+	*q.analyzed = true
 	tables, err := all(ctx, q, func(r row) (name string, err error) { return name, r.Scan(&name) }, q.dialect.unseen)
 	if err == nil && !slices.Contains(tables, "page") {
 		var more []string
@@ -28,7 +34,7 @@ func (q queries) LookAround(ctx context.Context, siteID cms.ID) error {
 		return err
 	}
 	for _, table := range tables {
-		if err := q.run(ctx, q.dialect.look+table); err != nil {
+		if err := q.run(ctx, q.dialect.analyze+table); err != nil {
 			return err
 		}
 	}
@@ -39,8 +45,8 @@ func (q queries) LookAround(ctx context.Context, siteID cms.ID) error {
 // to find a chunk of them by their keys.
 const largeSite = 5_000
 
-// misjudged are the tables to look at because the planner takes a site of many
-// pages for one of few, unless it has looked for that site's sake before.
+// misjudged are the tables to analyze because the planner takes a site of many
+// pages for one of few, unless they were analyzed for that site lately.
 func (q queries) misjudged(ctx context.Context, siteID cms.ID) ([]string, error) {
 	guess, err := q.guessPages(ctx, siteID)
 	if err != nil || guess >= largeSite {
@@ -48,7 +54,7 @@ func (q queries) misjudged(ctx context.Context, siteID cms.ID) ([]string, error)
 	}
 	many, err := one(ctx, q, func(r row) (many bool, err error) { return many, r.Scan(&many) },
 		`select count(*) = ? from (`+draftsOf+atMost(largeSite)+`) as pages`, largeSite, siteID)
-	if err != nil || !many || !q.looks.due(siteID, time.Now()) {
+	if err != nil || !many || !q.statistics.due(siteID, time.Now()) {
 		return nil, err
 	}
 	return []string{"page", "page_past"}, nil
@@ -76,25 +82,25 @@ func (q queries) guessPages(ctx context.Context, siteID cms.ID) (float64, error)
 	return plans[0].Plan.Rows, nil
 }
 
-// looks remembers for which sites the planner was made to look: if it still
-// misjudges one, that is too small a part of all for it to notice.
-type looks struct {
+// statistics remembers for which sites tables were analyzed: if the planner still
+// misjudges one, that is too small a part of the table to show.
+type statistics struct {
 	mu   sync.Mutex
 	last map[cms.ID]time.Time
 }
 
 const (
-	lookAgain = 10 * time.Minute
-	maxLooks  = 1_000
+	analyzeEvery = 10 * time.Minute
+	maxAnalyzed  = 1_000
 )
 
-func (l *looks) due(siteID cms.ID, now time.Time) bool {
+func (l *statistics) due(siteID cms.ID, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now.Sub(l.last[siteID]) < lookAgain {
+	if now.Sub(l.last[siteID]) < analyzeEvery {
 		return false
 	}
-	if l.last == nil || len(l.last) >= maxLooks {
+	if l.last == nil || len(l.last) >= maxAnalyzed {
 		l.last = map[cms.ID]time.Time{}
 	}
 	l.last[siteID] = now

@@ -60,6 +60,7 @@ func New(store Store, clock func() time.Time, encode AuditState) *Service {
 	return &Service{
 		store: store, clock: clock, encode: encode, Guard: DefaultGuard, positions: newPositions(),
 		sites: newSemaphores(siteWriters, maxSiteUsers), reviews: newSemaphores(maxReviews-1, maxReviewUsers), allReviews: semaphore.NewWeighted(maxReviews),
+		bigWork:      bigWork{jobs: newSemaphores(1, maxBigJobs)},
 		locations:    otter.Must(&otter.Options[cms.ID, location]{MaximumSize: maxLocations}),
 		knownReviews: otter.Must(&otter.Options[string, reviewed]{MaximumSize: 100}),
 	}

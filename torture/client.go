@@ -3,19 +3,19 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
-	"strconv"
+	"net/http"
 	"strings"
 	"time"
 )
 
 // client sends one request after the other over one connection, which it opens
-// when it needs one. It parses the least there is: a flood must cost the sender
-// less than the server.
+// when it needs one. It does without http.Client and its goroutines: a flood
+// must cost the sender less than the server.
 type client struct {
 	addr    string
 	key     string
@@ -23,14 +23,14 @@ type client struct {
 	discard bool          // bodies do not matter
 
 	conn net.Conn
-	in   *bufio.Reader
+	in   bufio.Reader
 }
 
 func newClient(addr, key string) *client {
 	return &client{addr: addr, key: key, timeout: 15 * time.Second}
 }
 
-// answer is what came back for a request.
+// answer is what matters of a response.
 type answer struct {
 	status     int
 	requestID  string
@@ -60,13 +60,16 @@ func (c *client) request(method, target, body string, headers ...string) []byte 
 	return b.Bytes()
 }
 
-// send sends a request and reads its answer. An error means that no whole
-// answer came: nobody knows whether the request was done.
+// send sends a request and reads the response. After an error it is unknown
+// whether the request was done.
 func (c *client) send(request []byte) (answer, error) {
 	if c.conn == nil {
-		if err := c.open(); err != nil {
+		conn, err := net.DialTimeout("tcp", c.addr, c.timeout) //nolint:noctx // the timeout bounds it, and a context costs a goroutine
+		if err != nil {
 			return answer{}, err
 		}
+		c.conn = conn
+		c.in.Reset(conn)
 	}
 	a, keep, err := c.exchange(request)
 	if err != nil || !keep {
@@ -75,22 +78,9 @@ func (c *client) send(request []byte) (answer, error) {
 	return a, err
 }
 
-func (c *client) open() error {
-	conn, err := net.DialTimeout("tcp", c.addr, c.timeout) //nolint:noctx // the timeout bounds it, and a context costs a goroutine
-	if err != nil {
-		return err
-	}
-	c.conn = conn
-	if c.in == nil {
-		c.in = bufio.NewReader(nil)
-	}
-	c.in.Reset(conn)
-	return nil
-}
-
 func (c *client) close() {
 	if c.conn != nil {
-		_ = c.conn.Close() // nothing is under way
+		_ = c.conn.Close() // no request is in flight
 	}
 	c.conn = nil
 }
@@ -100,89 +90,23 @@ func (c *client) exchange(request []byte) (a answer, keep bool, err error) {
 		return a, false, err
 	}
 	_, sent := c.conn.Write(request)
-	// A server may answer before it has read everything.
-	a, keep, err = c.read()
-	if err != nil && sent != nil {
-		err = sent
-	}
-	return a, keep && sent == nil, err
-}
-
-var errNoHTTP = errors.New("this is not HTTP")
-
-func (c *client) read() (a answer, keep bool, err error) {
-	line, err := c.in.ReadSlice('\n')
+	// A server may respond before it has read everything.
+	response, err := http.ReadResponse(&c.in, nil)
 	if err != nil {
-		return a, false, err
+		return a, false, cmp.Or(sent, err)
 	}
-	if len(line) < 12 || !bytes.HasPrefix(line, []byte("HTTP/1.1 ")) {
-		return a, false, errNoHTTP
+	defer func() { _ = response.Body.Close() }() // it was read to its end
+	a = answer{status: response.StatusCode, requestID: response.Header.Get("X-Request-Id"), retryAfter: response.Header.Get("Retry-After")}
+	if c.discard {
+		_, err = io.Copy(io.Discard, response.Body)
+	} else {
+		a.body, err = io.ReadAll(response.Body)
 	}
-	if a.status, err = strconv.Atoi(string(line[9:12])); err != nil {
-		return a, false, errNoHTTP
-	}
-	length, chunked, keep := 0, false, true
-	for {
-		line, err = c.in.ReadSlice('\n')
-		if err != nil {
-			return a, false, err
-		}
-		name, value, _ := bytes.Cut(bytes.TrimSpace(line), []byte(": "))
-		if len(name) == 0 {
-			break
-		}
-		is := func(header string) bool { return len(name) == len(header) && strings.EqualFold(string(name), header) }
-		switch {
-		case is("Content-Length"):
-			if length, err = strconv.Atoi(string(value)); err != nil {
-				return a, false, errNoHTTP
-			}
-		case is("Transfer-Encoding"):
-			chunked = true
-		case is("Connection"):
-			keep = string(value) != "close"
-		case is("X-Request-Id"):
-			a.requestID = string(value)
-		case is("Retry-After"):
-			a.retryAfter = string(value)
-		}
-	}
-	switch {
-	case chunked:
-		a.body, err = c.readChunks()
-	case c.discard:
-		_, err = c.in.Discard(length)
-	case length > 0:
-		a.body = make([]byte, length)
-		_, err = io.ReadFull(c.in, a.body)
-	}
-	return a, keep, err
+	return a, !response.Close && sent == nil, err
 }
 
-func (c *client) readChunks() ([]byte, error) {
-	var body []byte
-	for {
-		line, err := c.in.ReadString('\n')
-		if err != nil {
-			return nil, err
-		}
-		size, err := strconv.ParseInt(strings.TrimSpace(line), 16, 32)
-		if err != nil {
-			return nil, errNoHTTP
-		}
-		chunk := make([]byte, size+2) // and the line's end
-		if _, err := io.ReadFull(c.in, chunk); err != nil {
-			return nil, err
-		}
-		if size == 0 {
-			return body, nil
-		}
-		body = append(body, chunk[:size]...)
-	}
-}
-
-// must sends a request that has to be answered with a status, and decodes the
-// answer, unless nothing is wanted of it.
+// must sends a request, expects a status, and decodes the response unless into
+// is nil.
 func (c *client) must(status int, method, target, body string, into any) error {
 	a, err := c.do(method, target, body)
 	if err != nil {
@@ -197,16 +121,16 @@ func (c *client) must(status int, method, target, body string, into any) error {
 	return json.Unmarshal(a.body, into)
 }
 
-// resource is what matters of what the server answers with: a site, a page, an
-// app, a publish or an audit entry.
+// resource has the fields that the runs read of a site, a page, an app, a
+// publish or an audit entry.
 type resource struct {
 	ID, Title, Key, Pathname string
 	RequestID                string              // of an audit entry
 	Resource                 struct{ ID string } // likewise
 }
 
-// list reads a list page by page, until its end or until a function wants no
-// more. The target has a query.
+// list reads a list page by page, until its end or until the function returns
+// false. The target has a query.
 func (c *client) list(target string, page func([]resource) (more bool)) error {
 	for after := ""; ; {
 		var list struct {
@@ -223,22 +147,22 @@ func (c *client) list(target string, page func([]resource) (more bool)) error {
 	}
 }
 
-// newSite makes a site and returns its id.
+// newSite creates a site and returns its id.
 func (c *client) newSite(name string) (string, error) {
 	var site resource
 	err := c.must(201, "POST", "/v2/sites", fmt.Sprintf(`{"name":%q}`, name), &site)
 	return site.ID, err
 }
 
-// newPage makes a page and returns its id.
+// newPage creates a page and returns its id.
 func (c *client) newPage(siteID, pathname, title string) (string, error) {
 	var page resource
 	err := c.must(201, "POST", "/v6/pages", fmt.Sprintf(`{"siteId":%q,"pathname":%q,"title":%q}`, siteID, pathname, title), &page)
 	return page.ID, err
 }
 
-// filledSite makes a site with pages, by batches. The fields of a page are those
-// of its creation in JSON.
+// filledSite creates a site with pages, by batches. Fields returns the JSON fields
+// of a page.
 func (c *client) filledSite(name string, pages int, fields func(i int) string) string {
 	const batchSize = 1000
 	site := must(c.newSite(name))

@@ -199,8 +199,8 @@ func (m *migrating) killInTheMiddle() {
 	check(m.pg.connected("postgres", func(c *pgx.Conn) error {
 		reader := must(c.Begin(t.ctx))
 		defer func() { _ = reader.Rollback(context.WithoutCancel(t.ctx)) }() // it only read
-		// The last table of the newest migration.
-		must(reader.Exec(t.ctx, "lock table publish in access share mode"))
+		// The last tables of the newest migrations.
+		must(reader.Exec(t.ctx, "lock table kept_answer, locale in access share mode"))
 		p := t.launch("killed", t.command(t.binary, "serve", "--addr", "127.0.0.1:0", "--database-url", m.pg.url("postgres")))
 		defer p.kill()
 		t.poll("waiting until the new version waits for a table in use", p, time.Millisecond, func() bool {

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 var powerCutSQLiteRun = run{
@@ -23,8 +25,8 @@ var powerCutSQLiteRun = run{
 
 const traceWriters = 8
 
-// powerCutSQLite can't cut the power. But a power cut leaves what was synced, and
-// a trace of system calls shows that.
+// powerCutSQLite traces system calls instead of cutting the power: a power cut
+// leaves what was synced.
 func powerCutSQLite(t *trial) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		check(errors.New("this run needs strace: run 'tools/deps.sh torture', or on Debian 'apt-get install strace'"))
@@ -32,7 +34,7 @@ func powerCutSQLite(t *trial) {
 	file := t.folder("trace")
 	// With -D the process that is started becomes the server; the tracer ends with it.
 	s := t.serveBy([]string{
-		"strace", "-D", "-f", "--seccomp-bpf", "-y", "-s", "5000", "-e", "signal=none",
+		"strace", "-D", "-f", "--seccomp-bpf", "-y", "-x", "-s", "5000", "-e", "signal=none",
 		"-e", "trace=write,writev,pwrite64,pwritev,sendto,sendmsg,fsync,fdatasync", "-o", file,
 	}, "server", t.freeAddress("127.0.0.1"), "--data", t.folder("data"))
 	tracer, err := strconv.Atoi(must(statusField(s.pid(), "TracerPid:")))
@@ -71,7 +73,7 @@ func powerCutSQLite(t *trial) {
 type trace struct {
 	writes  []*logWrite
 	syncs   []*span        // of the log
-	first   map[string]int // which write has a UUID's text first
+	first   map[string]int // the first write with a UUID
 	answers map[string]int // when an answer began to be written, by request id
 
 	restarts, unsafeRestarts int
@@ -85,7 +87,7 @@ const never = math.MaxInt
 
 // finish notes the end of a call, unless it failed.
 func (s *span) finish(number int, line string) {
-	tail := line[max(0, len(line)-80):] // what was written may say anything
+	tail := line[max(0, len(line)-80):] // the written bytes may contain the same text
 	if !strings.Contains(tail, " = -1 E") {
 		s.end = number
 	}
@@ -94,12 +96,12 @@ func (s *span) finish(number int, line string) {
 // logWrite is a write to SQLite's write-ahead log.
 type logWrite struct {
 	*span
-	commit bool // it announces the last frame of a transaction
+	commit bool // it is the header of a transaction's last frame
 }
 
 var requestIDs = regexp.MustCompile(`X-Request-Id: ([0-9a-f-]{36})`)
 
-// cutCall takes a line apart that tells of a call on a file:
+// cutCall splits a line about a call on a file:
 //
 //	17 pwrite64(9</data/galley.db-wal>, "...", 24, 32) = 24
 func cutCall(line string) (thread, name, path, rest string, ok bool) {
@@ -110,8 +112,8 @@ func cutCall(line string) (thread, name, path, rest string, ok bool) {
 	return thread, name, path, strings.TrimPrefix(rest, ", "), ok
 }
 
-// cutResumed takes a line apart that tells of the end of a call, during which
-// other threads made calls:
+// cutResumed splits a line about the end of a call, during which other threads
+// made calls:
 //
 //	17 <... fsync resumed>) = 0
 func cutResumed(line string) (thread string, ok bool) {
@@ -150,14 +152,18 @@ func readTrace(file string) (*trace, error) {
 		case strings.HasSuffix(path, ".db-wal") && syncs:
 			tr.syncs = append(tr.syncs, call)
 		case strings.HasSuffix(path, ".db-wal"):
-			if _, numbers := cutBytes(rest); strings.HasPrefix(numbers, "32, 0") {
+			data, numbers := cutBytes(rest)
+			if strings.HasPrefix(numbers, "32, 0") {
 				tr.restarts++
 				if written.end > synced.start {
 					tr.unsafeRestarts++
 				}
 			}
-			tr.noteIDs(rest)
-			tr.writes = append(tr.writes, &logWrite{call, announcesCommit(rest)})
+			tr.noteIDs(data)
+			// The second number of a frame's header is the size of the database in
+			// the last frame of a transaction, and 0 in all others.
+			commit := strings.HasPrefix(numbers, "24, ") && len(data) == 24 && data[4:8] != "\x00\x00\x00\x00"
+			tr.writes = append(tr.writes, &logWrite{call, commit})
 		case strings.HasSuffix(path, ".db") && syncs:
 			synced = call
 		case strings.HasSuffix(path, ".db"):
@@ -176,75 +182,29 @@ func readTrace(file string) (*trace, error) {
 	return tr, lines.Err()
 }
 
-// cutBytes takes the arguments of a write apart: the bytes, as strace shows
-// them, and what follows: how many, and where.
-func cutBytes(arguments string) (text, numbers string) {
-	end := strings.LastIndex(arguments, `", `)
-	if end < 1 {
-		return "", ""
-	}
-	return arguments[1:end], arguments[end+len(`", `):]
+// cutBytes splits the arguments of a write: the bytes, which strace quotes as Go
+// does, and what follows: how many, and where.
+func cutBytes(arguments string) (data, numbers string) {
+	end := strings.LastIndexByte(arguments, '"') + 1
+	data, _ = strconv.Unquote(arguments[:end]) // "" where there is no string
+	return data, strings.TrimPrefix(arguments[end:], ", ")
 }
 
-// noteIDs notes the UUIDs (version 7) in the next write.
-func (tr *trace) noteIDs(text string) {
-	const before, length = 13, 36 // of the version's digit and its hyphen
-	for at := 0; ; {
-		next := strings.Index(text[at:], "-7")
-		if next < 0 {
-			return
-		}
-		at += next
-		if start := at - before; start >= 0 && start+length <= len(text) {
-			id := text[start : start+length]
-			if _, ok := tr.first[id]; !ok {
-				tr.first[strings.Clone(id)] = len(tr.writes)
-			}
-		}
-		at += len("-7")
-	}
-}
-
-// announcesCommit tells whether a write is the header of a transaction's last
-// frame: its second number is the size of the database, and 0 in all others.
-func announcesCommit(rest string) bool {
-	text, numbers := cutBytes(rest)
-	if !strings.HasPrefix(numbers, "24, ") {
-		return false
-	}
-	header := unescape(text)
-	return len(header) == 24 && header[4:8] != "\x00\x00\x00\x00"
-}
-
-// unescape turns what strace shows of bytes into the bytes.
-func unescape(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' {
-			b.WriteByte(s[i])
+// noteIDs notes the UUIDs of version 7 in the next write.
+func (tr *trace) noteIDs(data string) {
+	for i := 0; i+len(uuid.UUID{}) <= len(data); i++ {
+		if data[i+6]>>4 != 7 || data[i+8]>>6 != 2 {
 			continue
 		}
-		i++
-		if at := strings.IndexByte(`tnvfr`, s[i]); at >= 0 {
-			b.WriteByte("\t\n\v\f\r"[at])
-			continue
+		id := uuid.UUID([]byte(data[i : i+len(uuid.UUID{})])).String()
+		if _, ok := tr.first[id]; !ok {
+			tr.first[id] = len(tr.writes)
 		}
-		if s[i] < '0' || s[i] > '7' {
-			b.WriteByte(s[i])
-			continue
-		}
-		value := 0
-		for end := i + 3; i < end && i < len(s) && s[i] >= '0' && s[i] <= '7'; i++ {
-			value = 8*value + int(s[i]-'0')
-		}
-		i--
-		b.WriteByte(byte(value))
 	}
-	return b.String()
 }
 
-// synced tells what is wrong with the order of a write, its sync, and its
-// answer. The write is known by its audit entry, which has the request's id.
+// synced returns an error unless a request's commit was synced before its
+// response. The commit is that of the audit entry, which has the request's id.
 func (tr *trace) synced(requestID string) error {
 	answer, ok := tr.answers[requestID]
 	if !ok {

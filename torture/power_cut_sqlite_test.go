@@ -9,12 +9,13 @@ import (
 
 const tracedID = "01a1ddd6-c2fb-7483-b0b9-c82f5169f983"
 
-// A transaction of two frames, its sync, and its answer, as strace shows them.
+// A transaction of two frames, its sync, and its response, as strace shows them.
 const (
-	frame      = `7 pwrite64(9</d/galley.db-wal>, "\0\0\0\1\0\0\0\0\256\214%\240\276\17\243q\35\1\2\3\4\5\6\7", 24, 32) = 24`
-	framed     = `7 pwrite64(9</d/galley.db-wal>, "\r\0$` + tracedID + `updatePage"..., 4096, 56) = 4096`
-	lastFrame  = `7 pwrite64(9</d/galley.db-wal>, "\0\0\0\2\0\0\0\3\256\214%\240\276\17\243q\35\1\2\3\4\5\6\7", 24, 4152) = 24`
-	lastFramed = `7 pwrite64(9</d/galley.db-wal>, "\r\0\0"..., 4096, 4176) = 4096`
+	frame      = `7 pwrite64(9</d/galley.db-wal>, "\x00\x00\x00\x01\x00\x00\x00\x00` + checksums + `", 24, 32) = 24`
+	framed     = `7 pwrite64(9</d/galley.db-wal>, "\x0d\x00\x01\xa1\xdd\xd6\xc2\xfb\x74\x83\xb0\xb9\xc8\x2f\x51\x69\xf9\x83\x75", 4096, 56) = 4096`
+	lastFrame  = `7 pwrite64(9</d/galley.db-wal>, "\x00\x00\x00\x02\x00\x00\x00\x03` + checksums + `", 24, 4152) = 24`
+	lastFramed = `7 pwrite64(9</d/galley.db-wal>, "\x0d\x00\x00", 4096, 4176) = 4096`
+	checksums  = `\xae\x8c\x25\xa0\xbe\x0f\xa3\x71\x1d\x01\x02\x03\x04\x05\x06\x07`
 	fsync      = `7 fsync(9</d/galley.db-wal>)     = 0`
 	answered   = `7 write(12<socket:[9]>, "HTTP/1.1 200 OK\r\nX-Request-Id: ` + tracedID + `\r\n\r\n", 99) = 99`
 )
@@ -45,14 +46,8 @@ func TestTraceTellsWhatWasSyncedBeforeItsAnswer(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "trace")
-			if err := os.WriteFile(file, []byte(strings.Join(test.lines, "\n")+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			tr, err := readTrace(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := tr.synced(tracedID); (err == nil) != test.ok {
+			check(os.WriteFile(file, []byte(strings.Join(test.lines, "\n")+"\n"), 0o600))
+			if err := must(readTrace(file)).synced(tracedID); (err == nil) != test.ok {
 				t.Errorf("got %v", err)
 			}
 		})

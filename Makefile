@@ -23,7 +23,6 @@ deps: ## Find or install what the tests need: PostgreSQL, Redis, proxies and Chr
 .PHONY: test
 test: deps ## Run all tests, on both database engines
 	go test -timeout 30m ./...
-	go -C bench test ./...
 
 .PHONY: check
 check: generated lint test torture-short ## What CI runs: generated files fresh, lint, all tests, short torture
@@ -70,7 +69,7 @@ race: deps ## Run all tests with the race detector (needs a C compiler)
 
 .PHONY: bench-build
 bench-build: build
-	cd bench && CGO_ENABLED=0 go build -trimpath -o ../bin/bench .
+	CGO_ENABLED=0 go build -trimpath -o bin/bench ./bench
 	cd bench/pocketbase && CGO_ENABLED=0 GOTOOLCHAIN=auto go build -trimpath -o ../../bin/bench-pocketbase .
 
 .PHONY: bench

@@ -39,11 +39,11 @@ func (b *bare) load(ctx context.Context, _ dataset) {
 	}
 }
 
+func (b *bare) headers() string { return "x-api-key: " + bareKey + "\r\n" }
+
 func (b *bare) builder(op operation) (builder, int) {
 	target := "/" + strconv.Itoa(slices.Index(operations, op))
-	return func(dst []byte, _ *rand.Rand) ([]byte, string) {
-		return request(dst, "GET", target, "x-api-key: "+bareKey+"\r\n", ""), `"object"`
-	}, http.StatusOK
+	return func(*rand.Rand) request { return request{"GET", target, "", `"object"`} }, http.StatusOK
 }
 
 // serveBare is the server's own process.

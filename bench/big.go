@@ -218,13 +218,10 @@ func livePage(id string) string { return "/v6/pages/" + id + "?versionRef=ref:li
 // readWhile reads live pages while something happens, by a few clients that
 // leave the server time for it.
 func (g *galley) readWhile(ctx context.Context, happens func() error) (latency, error) {
-	readers, err := newGenerator(g.address, bigReaders, http.StatusOK, func(dst []byte, r *rand.Rand) ([]byte, string) {
+	readers := newGenerator(g.address, g.headers(), bigReaders, http.StatusOK, func(r *rand.Rand) request {
 		id := g.loaded.pageIDs[r.IntN(readPages)]
-		return request(dst, "GET", livePage(id), g.headers(), ""), id
+		return request{"GET", livePage(id), "", id}
 	})
-	if err != nil {
-		return latency{}, err
-	}
 	defer readers.close()
 	readers.pause = readerPause
 	var took []time.Duration
@@ -234,7 +231,7 @@ func (g *galley) readWhile(ctx context.Context, happens func() error) (latency, 
 		took, err = readers.run(ctx, time.Hour)
 		failed <- err
 	}()
-	err = happens()
+	err := happens()
 	readers.finish()
 	if err := errors.Join(err, <-failed); err != nil {
 		return latency{}, err

@@ -38,11 +38,12 @@ type contestant interface {
 	// processes are those of the service, whose CPU time is compared, and those
 	// of the database beside it.
 	processes() (service, database []int)
-	// does tells whether an operation makes sense on it.
+	// does reports whether an operation makes sense on it.
 	does(op operation) bool
-	// builder makes the requests of an operation, and status is that of success.
+	// builder creates the requests of an operation, and status is that of success.
 	builder(op operation) (build builder, status int)
-	target() string // its address
+	headers() string // of all requests
+	target() string  // its address
 }
 
 // compare measures all contestants.
@@ -231,6 +232,5 @@ func (o operation) load() (clients, items int) {
 	return connections, 1
 }
 
-// builder appends a request, as it goes over the wire, and tells what an
-// answer to it must contain.
-type builder func(dst []byte, r *rand.Rand) (request []byte, want string)
+// builder creates the next request.
+type builder func(r *rand.Rand) request

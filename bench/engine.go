@@ -7,12 +7,12 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"syscall"
 
 	"github.com/jackc/pgx/v5"
+
+	"galley/internal/pgserver"
 )
 
 // engine is one of the databases that Galley keeps its data in, as a place for
@@ -65,9 +65,9 @@ type postgres struct {
 }
 
 func startPostgres(ctx context.Context, folder string) *postgres {
-	bin := must(postgresPrograms())
+	bin := must(pgserver.Programs())
 	check(os.Mkdir(folder, 0o700))
-	owner := must(postgresUser(folder))
+	owner := must(pgserver.User(folder))
 	p := &postgres{address: must(freeAddress(ctx))}
 	host, port, err := net.SplitHostPort(p.address)
 	check(err)
@@ -134,35 +134,4 @@ func (p *postgres) copy(ctx context.Context, from, to string) {
 	p.settle(ctx, from)
 	check(p.exec(ctx, "postgres", "create database "+to+" template "+from+" strategy file_copy"))
 	p.settle(ctx, to)
-}
-
-// postgresUser is the user that the server runs as: PostgreSQL refuses to run
-// as root. It is nil for the current one.
-func postgresUser(folder string) (*syscall.Credential, error) {
-	if os.Getuid() != 0 {
-		return nil, nil //nolint:nilnil // as we are
-	}
-	u, err := user.Lookup("postgres")
-	if err != nil {
-		return nil, fmt.Errorf("this runs as root and there is no user postgres: %w", err)
-	}
-	uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
-	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err1, err2, os.Chown(folder, int(uid), int(gid)))
-}
-
-// postgresPrograms finds the folder of the server's programs.
-func postgresPrograms() (string, error) {
-	candidates, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
-	if path, err := exec.LookPath("initdb"); err == nil {
-		candidates = append(candidates, filepath.Dir(path))
-	}
-	for _, folder := range candidates {
-		_, err1 := os.Stat(filepath.Join(folder, "initdb"))
-		_, err2 := os.Stat(filepath.Join(folder, "postgres"))
-		if err1 == nil && err2 == nil {
-			return folder, nil
-		}
-	}
-	return "", errors.New("PostgreSQL 15 or later is needed: run 'make deps', or on Debian 'apt-get install postgresql'")
 }

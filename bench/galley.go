@@ -209,106 +209,68 @@ func (g *galley) call(ctx context.Context, method, target string, body, into any
 	return json.Unmarshal(answer, into)
 }
 
-// headers are those of every request that is measured.
 func (g *galley) headers() string { return "x-api-key: " + g.key + "\r\n" }
 
 var sorts = []string{"path", "title", "description", "createdAt", "updatedAt"}
 
 func (g *galley) builder(op operation) (builder, int) {
-	if op.action == create {
-		return g.build(op), http.StatusCreated
-	}
-	return g.build(op), http.StatusOK
-}
-
-func (g *galley) build(op operation) builder {
 	c := g.loaded
-	headers := g.headers()
-	options := func(site int) (query string) { // of reads
-		if op.live {
-			query += "&versionRef=ref:live"
-		}
-		if op.localized {
-			query += "&locale=" + c.localeOf(site)
-		}
-		return query
-	}
 	pick := func(r *rand.Rand) page { return c.at(r.IntN(c.size())) }
 	if !g.uncached && op.isGet() {
 		pick = c.eachOnce()
 	}
-	switch op.action {
-	case getByID:
-		return func(dst []byte, r *rand.Rand) ([]byte, string) {
-			p := pick(r)
-			id := c.pageIDs[p.number]
-			return request(dst, "GET", "/v6/pages/"+id+"?"+strings.TrimPrefix(options(p.site), "&"), headers, ""), id
+	var walks []string
+	if !g.uncached && op.action == list {
+		walks = c.walks()
+	}
+	status := http.StatusOK
+	if op.action == create {
+		status = http.StatusCreated
+	}
+	return func(r *rand.Rand) request {
+		p := pick(r)
+		site, id := c.siteIDs[p.site], c.pageIDs[p.number]
+		options, pathname := "", p.pathname // of reads
+		if op.live {
+			options += "&versionRef=ref:live"
 		}
-	case getByPathname:
-		return func(dst []byte, r *rand.Rand) ([]byte, string) {
-			p := pick(r)
-			pathname := p.pathname
-			if op.localized {
-				pathname = p.pathnameIn(c.localeOf(p.site))
+		if op.localized {
+			options += "&locale=" + c.localeOf(p.site)
+			pathname = p.pathnameIn(c.localeOf(p.site))
+		}
+		switch op.action {
+		case getByID:
+			return request{"GET", "/v6/pages/" + id + "?" + strings.TrimPrefix(options, "&"), "", id}
+		case getByPathname:
+			return request{"GET", "/v6/pages" + pathname + "?siteId=" + site + options, "", id}
+		case list:
+			target, want := "/v6/pages?limit=20&siteId="+site, `{"object":"list"`
+			switch {
+			case op.sort != "":
+				target, want = target+"&sortBy="+op.sort, `"hasMore":true`
+				if op.deep {
+					target += "&startingAfter=" + g.deep[op.sort][p.site]
+				}
+			case len(walks) > 0:
+				target, walks = walks[0], walks[1:]
+			default:
+				direction := []string{"asc", "desc"}[r.IntN(2)]
+				target += "&startingAfter=" + id + "&sortBy=" + sorts[r.IntN(len(sorts))] + "&sortDirection=" + direction
 			}
-			return request(dst, "GET", "/v6/pages"+pathname+"?siteId="+c.siteIDs[p.site]+options(p.site), headers, ""), c.pageIDs[p.number]
-		}
-	case list:
-		if op.sort != "" {
-			return g.buildList(op, options)
-		}
-		var walks []string
-		if !g.uncached {
-			walks = c.walks()
-		}
-		return func(dst []byte, r *rand.Rand) ([]byte, string) {
-			if len(walks) > 0 {
-				target := walks[0] + options(0)
-				walks = walks[1:]
-				return request(dst, "GET", target, headers, ""), `{"object":"list"`
-			}
-			p := pick(r)
-			target := "/v6/pages?limit=20&siteId=" + c.siteIDs[p.site] + "&startingAfter=" + c.pageIDs[p.number] +
-				"&sortBy=" + sorts[r.IntN(len(sorts))] + options(p.site)
-			if r.IntN(2) == 0 {
-				target += "&sortDirection=desc"
-			}
-			return request(dst, "GET", target, headers, ""), `{"object":"list"`
-		}
-	case create:
-		return func(dst []byte, r *rand.Rand) ([]byte, string) {
-			p := pick(r)
-			body := fmt.Sprintf(`{"siteId":%q,%s}`, c.siteIDs[p.site], g.newPage(p))
-			return request(dst, "POST", "/v6/pages", headers, body), ""
-		}
-	case update:
-		return func(dst []byte, r *rand.Rand) ([]byte, string) {
+			return request{"GET", target + options, "", want}
+		case create:
+			return request{"POST", "/v6/pages", fmt.Sprintf(`{"siteId":%q,%s}`, site, g.newPage(p)), ""}
+		case update:
 			title := fmt.Sprintf("Title %d", g.next.Add(1))
-			id := c.pageIDs[r.IntN(len(c.pageIDs))]
-			return request(dst, "PATCH", "/v6/pages/"+id, headers, fmt.Sprintf(`{"title":%q}`, title)), title
-		}
-	default:
-		return func(dst []byte, r *rand.Rand) ([]byte, string) {
+			return request{"PATCH", "/v6/pages/" + id, fmt.Sprintf(`{"title":%q}`, title), title}
+		default:
 			creates := make([]string, batchSize)
 			for i := range creates {
 				creates[i] = fmt.Sprintf(`{"op":"create",%s}`, g.newPage(pick(r)))
 			}
-			body := fmt.Sprintf(`{"siteId":%q,"operations":[%s]}`, c.siteIDs[r.IntN(len(c.siteIDs))], strings.Join(creates, ","))
-			return request(dst, "POST", "/v6/pages/batch", headers, body), ""
+			return request{"POST", "/v6/pages/batch", fmt.Sprintf(`{"siteId":%q,"operations":[%s]}`, site, strings.Join(creates, ",")), ""}
 		}
-	}
-}
-
-// buildList asks for lists of one order, from their beginning or from far down.
-func (g *galley) buildList(op operation, options func(site int) string) builder {
-	return func(dst []byte, r *rand.Rand) ([]byte, string) {
-		site := r.IntN(g.loaded.sites)
-		target := "/v6/pages?limit=20&sortBy=" + op.sort + "&siteId=" + g.loaded.siteIDs[site] + options(site)
-		if op.deep {
-			target += "&startingAfter=" + g.deep[op.sort][site]
-		}
-		return request(dst, "GET", target, g.headers(), ""), `"hasMore":true`
-	}
+	}, status
 }
 
 // walks are lists that show every page once.
@@ -344,7 +306,7 @@ func (g *galley) newPage(like page) string {
 
 // sample is one answer to an operation, for those that imitate it.
 func (g *galley) sample(ctx context.Context, op operation) (answer json.RawMessage, err error) {
-	line, _ := g.build(op)(nil, rand.New(rand.NewPCG(1, 1)))
-	err = g.call(ctx, "GET", strings.Fields(string(line))[1], nil, &answer)
+	build, _ := g.builder(op)
+	err = g.call(ctx, "GET", build(rand.New(rand.NewPCG(1, 1))).target, nil, &answer)
 	return answer, err
 }

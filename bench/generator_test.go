@@ -11,44 +11,43 @@ import (
 	"time"
 )
 
-// counting answers with how many requests it has seen.
-func counting(t *testing.T) (address string, seen *atomic.Int64) {
+// serving starts a server that responds with a status and how many requests it
+// has seen.
+func serving(t *testing.T, status func(seen int64) int) (address string, seen *atomic.Int64) {
 	seen = new(atomic.Int64)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = fmt.Fprintf(w, `{"seen":%d}`, seen.Add(1))
+		n := seen.Add(1)
+		w.WriteHeader(status(n))
+		_, _ = fmt.Fprintf(w, `{"seen":%d}`, n)
 	}))
 	t.Cleanup(server.Close)
 	return strings.TrimPrefix(server.URL, "http://"), seen
 }
 
-func asking(want string) builder {
-	return func(dst []byte, _ *rand.Rand) ([]byte, string) { return request(dst, "GET", "/", "", ""), want }
+func always(status int) func(int64) int { return func(int64) int { return status } }
+
+func asking(t *testing.T, address string, connections, status int, want string) *generator {
+	g := newGenerator(address, "", connections, status, func(*rand.Rand) request { return request{"GET", "/", "", want} })
+	t.Cleanup(g.close)
+	return g
 }
 
 func TestGeneratorCountsEveryAnswer(t *testing.T) {
-	address, seen := counting(t)
+	address, seen := serving(t, always(200))
 	for _, pause := range []time.Duration{0, time.Millisecond} {
-		g, err := newGenerator(address, 4, http.StatusOK, asking(`"seen"`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := asking(t, address, 4, 200, `"seen"`)
 		g.pause = pause
 		before := seen.Load()
 		took, err := g.run(t.Context(), 50*time.Millisecond)
 		if err != nil || len(took) < 4 || int64(len(took)) != seen.Load()-before {
-			t.Errorf("%d answers to %d requests, %v", len(took), seen.Load()-before, err)
+			t.Errorf("%d responses to %d requests, %v", len(took), seen.Load()-before, err)
 		}
-		g.close()
 	}
 }
 
 func TestGeneratorFinishesEarly(t *testing.T) {
-	address, seen := counting(t)
-	g, err := newGenerator(address, 2, http.StatusOK, asking(`"seen"`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.close()
+	address, seen := serving(t, always(200))
+	g := asking(t, address, 2, 200, `"seen"`)
 	g.pause = time.Millisecond
 	go func() {
 		for seen.Load() < 20 {
@@ -58,59 +57,43 @@ func TestGeneratorFinishesEarly(t *testing.T) {
 	}()
 	took, err := g.run(t.Context(), time.Hour)
 	if err != nil || len(took) < 20 || int64(len(took)) != seen.Load() {
-		t.Errorf("%d answers to %d requests, %v", len(took), seen.Load(), err)
+		t.Errorf("%d responses to %d requests, %v", len(took), seen.Load(), err)
 	}
 }
 
 func TestGeneratorRefusesOtherAnswers(t *testing.T) {
-	address, _ := counting(t)
-	for _, c := range []struct {
-		status int
-		want   string
-	}{{http.StatusCreated, ""}, {http.StatusOK, "something else"}} {
-		g, err := newGenerator(address, 1, c.status, asking(c.want))
-		if err != nil {
-			t.Fatal(err)
+	address, _ := serving(t, always(200))
+	for want, status := range map[string]int{"": 201, "something else": 200} {
+		if took, err := asking(t, address, 1, status, want).run(t.Context(), time.Second); err == nil {
+			t.Errorf("%d responses are accepted as status %d and %q", len(took), status, want)
 		}
-		if took, err := g.run(t.Context(), time.Second); err == nil {
-			t.Errorf("%d answers are taken for status %d and %q", len(took), c.status, c.want)
-		}
-		g.close()
 	}
 }
 
-// A server that turns a request away is measured once more, one that answers
-// something else is not.
+// A server that refuses a request with 503 is measured again, one that responds
+// with another unexpected status is not.
 func TestRefusedRequestsAreMeasuredAgain(t *testing.T) {
-	var refusals atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if refusals.Add(-1) >= 0 {
-			w.WriteHeader(http.StatusServiceUnavailable)
+	address, _ := serving(t, func(seen int64) int {
+		if seen <= 2 {
+			return 503
 		}
-	}))
-	t.Cleanup(server.Close)
-	b := &bench{force: true}
+		return 200
+	})
 	measure := func(status int) (tries int, err error) {
-		err = b.undisturbed(t.Context(), "reads", nil, func() (s span, err error) {
+		err = (&bench{force: true}).undisturbed(t.Context(), "reads", nil, func() (span, error) {
 			tries++
-			g, err := newGenerator(strings.TrimPrefix(server.URL, "http://"), 1, status, asking(""))
-			if err != nil {
-				return s, err
-			}
-			defer g.close()
 			return spanOf(func() error {
-				_, err := g.run(t.Context(), 10*time.Millisecond)
+				_, err := asking(t, address, 1, status, "").run(t.Context(), 10*time.Millisecond)
 				return err
 			})
 		})
 		return tries, err
 	}
-	refusals.Store(2)
-	if tries, err := measure(http.StatusOK); tries != 3 || err != nil {
+	if tries, err := measure(200); tries != 3 || err != nil {
 		t.Errorf("after two refusals: %d tries, %v", tries, err)
 	}
-	if tries, err := measure(http.StatusCreated); tries != 1 || err == nil {
-		t.Errorf("another answer: %d tries, %v", tries, err)
+	if tries, err := measure(201); tries != 1 || err == nil {
+		t.Errorf("another status: %d tries, %v", tries, err)
 	}
 }
 

@@ -8,6 +8,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -105,23 +106,14 @@ func (b *bench) runIn(ctx context.Context, parent string) {
 	b.folder = must(os.MkdirTemp(parent, "galley-bench"))
 	defer func() { check(os.RemoveAll(b.folder)) }()
 	check(os.Chmod(b.folder, 0o711)) // PostgreSQL runs as another user
-	if !b.force {
-		check(refuseMemory(b.folder))
+	// A durable write costs nothing in memory.
+	const tmpfs = 0x01021994
+	var disk syscall.Statfs_t
+	check(syscall.Statfs(b.folder, &disk))
+	if disk.Type == tmpfs && !b.force {
+		check(fmt.Errorf("%s is in memory: name a folder on a disk with --dir", b.folder))
 	}
 	b.run(ctx)
-}
-
-// refuseMemory fails for a folder in memory, where a durable write costs nothing.
-func refuseMemory(folder string) error {
-	const tmpfs = 0x01021994
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs(folder, &fs); err != nil {
-		return err
-	}
-	if fs.Type == tmpfs {
-		return fmt.Errorf("%s is in memory, where a durable write costs nothing: name a folder on a disk with --dir", folder)
-	}
-	return nil
 }
 
 // run measures what was asked for, and reports it.
@@ -132,43 +124,31 @@ func (b *bench) run(ctx context.Context) {
 	}
 	o := b.newOrigin(ctx)
 	if b.growth {
-		check(b.keep(&report{Growth: b.measureGrowth(ctx, o)}))
+		b.keep(report{Growth: b.measureGrowth(ctx, o)})
 		return
 	}
 	if !b.bigOnly {
 		// This is kept at once: it took half an hour.
-		check(b.keep(&report{Comparison: b.compare(ctx, o)}))
+		b.keep(report{Comparison: b.compare(ctx, o)})
 	}
-	check(b.keep(&report{Big: b.measureBig(ctx, o)}))
+	b.keep(report{Big: b.measureBig(ctx, o)})
 }
 
-// keep prints what was found, and writes the report, which keeps what earlier
+// keep prints what was found, and writes the report together with what earlier
 // runs have found.
-func (b *bench) keep(found *report) error {
+func (b *bench) keep(found report) {
 	for _, s := range summarize(found.verdicts()) {
 		b.line("%s", s)
 	}
 	if b.report == "" {
-		return nil
+		return
 	}
-	all, err := readReport(b.report)
-	if err != nil {
-		return err
-	}
-	if found.Comparison != nil {
-		all.Comparison = found.Comparison
-	}
-	if found.Big != nil {
-		all.Big = found.Big
-	}
-	if found.Growth != nil {
-		all.Growth = found.Growth
-	}
-	if err := all.write(b.report); err != nil {
-		return err
-	}
+	all := readReport(b.report)
+	all.Comparison = cmp.Or(found.Comparison, all.Comparison)
+	all.Big = cmp.Or(found.Big, all.Big)
+	all.Growth = cmp.Or(found.Growth, all.Growth)
+	all.write(b.report)
 	b.line("wrote %s/%s.md", b.report, reportName)
-	return nil
 }
 
 // progressEvery is how often progress is printed if there is no terminal.

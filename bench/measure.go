@@ -63,10 +63,7 @@ func warmUp(c contestant, op operation) int {
 func (b *bench) try(ctx context.Context, c contestant, op operation) (f figure, during span, err error) {
 	build, status := c.builder(op)
 	clients, items := op.load()
-	d, err := newGenerator(c.target(), clients, status, build)
-	if err != nil {
-		return f, during, err
-	}
+	d := newGenerator(c.target(), c.headers(), clients, status, build)
 	defer d.close()
 	var took []time.Duration
 	for sent := 0; sent < warmUp(c, op); sent += max(1, len(took)) {

@@ -12,15 +12,12 @@ import (
 func TestParseStat(t *testing.T) {
 	// A name may hold blanks and parentheses.
 	p, err := parseStat([]byte("4242 (a) b (c)) S 7 4242 4242 0 -1 4194560 1 2 3 4 150 50 20 5 20 0 9 0 100 1 2\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := (process{4242, 7, "a) b (c)", 2250 * time.Millisecond}); p != want {
-		t.Errorf("got %+v, want %+v", p, want)
+	if want := (process{4242, 7, "a) b (c)", 2250 * time.Millisecond}); err != nil || p != want {
+		t.Errorf("got %+v, want %+v, %v", p, want, err)
 	}
 	for _, text := range []string{"", "1 (init", "1 (init) S 0 1", "x (init) S 0 1 1 0 -1 1 1 2 3 4 1 1 1 1 20"} {
 		if p, err := parseStat([]byte(text)); err == nil {
-			t.Errorf("%q is read as %+v", text, p)
+			t.Errorf("%q is parsed as %+v", text, p)
 		}
 	}
 }
@@ -31,24 +28,18 @@ func TestWithin(t *testing.T) {
 		12: {pid: 12, parent: 11, cpu: 1000}, 20: {pid: 20, parent: 1, cpu: 10000},
 		30: {pid: 30, parent: 99, cpu: 100000}, // its parent is hidden
 	}
-	if got := total(within(table, []int{10})); got != 1110 {
-		t.Errorf("got %d", got)
-	}
-	if got := total(within(table, []int{11, 20})); got != 11100 {
-		t.Errorf("got %d", got)
-	}
-	if got := within(table, nil); len(got) != 0 {
-		t.Errorf("got %v", got)
+	for want, roots := range map[time.Duration][]int{1110: {10}, 11100: {11, 20}, 0: nil} {
+		if got := total(within(table, roots)); got != want {
+			t.Errorf("below %v: %d, want %d", roots, got, want)
+		}
 	}
 }
 
-// TestSpanCharges looks whether work is charged to who does it: a process below
-// ours that is measured, or one that is foreign.
+// TestSpanCharges checks that work is charged to the process that does it: one
+// under measurement, or a foreign one.
 func TestSpanCharges(t *testing.T) {
 	worker := exec.Command("sh", "-c", "while :; do :; done")
-	if err := worker.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check(worker.Start())
 	defer func() { _, _ = worker.Process.Kill(), worker.Wait() }()
 	pids := []int{worker.Process.Pid}
 	s, err := spanOf(func() error { return nil })
@@ -101,38 +92,28 @@ func TestResidentOf(t *testing.T) {
 
 func TestInfoOf(t *testing.T) {
 	cpuinfo := []byte("processor\t: 0\nmodel\t\t: 85\nmodel name\t: Some CPU @ 2.5GHz: fast\n\nprocessor\t: 1\nmodel name\t: Other\n")
-	if got, want := infoOf(cpuinfo, "model name"), "Some CPU @ 2.5GHz: fast"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	for name, want := range map[string]string{"model name": "Some CPU @ 2.5GHz: fast", "bogomips": "unknown"} {
+		if got := infoOf(cpuinfo, name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
 	}
-	if got := infoOf(cpuinfo, "bogomips"); got != "unknown" {
-		t.Errorf("got %q", got)
-	}
-}
-
-func TestMemoryOf(t *testing.T) {
-	if n, err := memoryOf([]byte("MemTotal:       24683468 kB\nMemFree:        16350000 kB\n")); err != nil || n != 24683468<<10 {
-		t.Errorf("got %d, %v", n, err)
-	}
-	for _, text := range []string{"", "MemTotal: 5 pages\n", "MemTotal: some kB\n"} {
-		if n, err := memoryOf([]byte(text)); err == nil {
-			t.Errorf("%q is read as %d", text, n)
+	for text, want := range map[string]int64{"MemTotal:       24683468 kB\nMemFree:        16350000 kB\n": 24683468 << 10, "": 0, "MemTotal: 5 pages\n": 0, "MemTotal: some kB\n": 0} {
+		if n, err := memoryOf([]byte(text)); n != want || (err == nil) != (want > 0) {
+			t.Errorf("%q is parsed as %d, %v", text, n, err)
 		}
 	}
 }
 
 func TestLayerOf(t *testing.T) {
-	for _, c := range []struct {
-		want  string
-		stack []string
-	}{
-		{"SQLite", []string{"runtime.memmove", "modernc.org/sqlite/lib._sqlite3VdbeExec", "database/sql.(*Rows).Next"}},
-		{"memory: allocation and collection", []string{"runtime.nextFreeFast", "runtime.mallocgc", "net/http.readRequest"}},
-		{"system calls: sockets, files, waiting", []string{"internal/runtime/syscall/linux.Syscall6", "syscall.write", "net/http.(*conn).serve"}},
-		{"net/http", []string{"indexbytebody", "bufio.(*Reader).ReadSlice", "net/http.readRequest"}},
-		{elsewhere, []string{"runtime.goexit"}},
+	for stack, want := range map[string]string{
+		"runtime.memmove modernc.org/sqlite/lib._sqlite3VdbeExec database/sql.(*Rows).Next": "SQLite",
+		"runtime.nextFreeFast runtime.mallocgc net/http.readRequest":                        "memory: allocation and collection",
+		"internal/runtime/syscall/linux.Syscall6 syscall.write net/http.(*conn).serve":      "system calls: sockets, files, waiting",
+		"indexbytebody bufio.(*Reader).ReadSlice net/http.readRequest":                      "net/http",
+		"runtime.goexit": elsewhere,
 	} {
-		if got := layerOf(c.stack); got != c.want {
-			t.Errorf("%v: %s, want %s", c.stack, got, c.want)
+		if got := layerOf(strings.Fields(stack)); got != want {
+			t.Errorf("%v: %s, want %s", stack, got, want)
 		}
 	}
 }

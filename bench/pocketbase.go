@@ -100,49 +100,37 @@ const (
 	pocketLocale = "en"
 )
 
-func (p *pocketbase) builder(op operation) (builder, int) { return p.build(op), http.StatusOK }
+func (p *pocketbase) headers() string { return "Authorization: " + p.token + "\r\n" }
 
-func (p *pocketbase) build(op operation) builder {
-	headers := "Authorization: " + p.token + "\r\n"
-	switch op.action {
-	case getByID:
-		return func(dst []byte, r *rand.Rand) ([]byte, string) {
-			id := p.record(op, r.IntN(len(p.pages)))
-			return request(dst, "GET", records+"/"+id, headers, ""), id
-		}
-	case getByPathname:
-		return func(dst []byte, r *rand.Rand) ([]byte, string) {
-			page := &p.pages[r.IntN(len(p.pages))]
-			spoken, pathname := pocketLocale, page.pathname
+func (p *pocketbase) builder(op operation) (builder, int) {
+	return func(r *rand.Rand) request {
+		page := &p.pages[r.IntN(len(p.pages))]
+		switch op.action {
+		case getByID:
+			id := p.record(op, page.number)
+			return request{"GET", records + "/" + id, "", id}
+		case getByPathname:
+			code, pathname := pocketLocale, page.pathname
 			if op.localized && page.localPathname != "" {
-				spoken, pathname = locale, page.localPathname
+				code, pathname = locale, page.localPathname
 			}
-			filter := p.scope(op, page, spoken) + " && pathname='" + pathname + "'"
-			return p.query(dst, headers, filter, "", 1), p.record(op, page.number)
-		}
-	case list:
-		return func(dst []byte, r *rand.Rand) ([]byte, string) {
-			return p.list(dst, headers, op, r), `{"items":[`
-		}
-	case create:
-		return func(dst []byte, r *rand.Rand) ([]byte, string) {
-			return request(dst, "POST", records, headers, p.newPage(&p.pages[r.IntN(len(p.pages))])), ""
-		}
-	case update:
-		return func(dst []byte, r *rand.Rand) ([]byte, string) {
+			filter := p.scope(op, page, code) + " && pathname='" + pathname + "'"
+			return request{"GET", query(filter, "", 1), "", p.record(op, page.number)}
+		case list:
+			return request{"GET", p.list(op, page.number, r), "", `{"items":[`}
+		case create:
+			return request{"POST", records, p.newPage(page), ""}
+		case update:
 			title := fmt.Sprintf("Title %d", p.next.Add(1))
-			target := records + "/" + p.ids[r.IntN(len(p.ids))].draft
-			return request(dst, "PATCH", target, headers, fmt.Sprintf(`{"title":%q}`, title)), title
-		}
-	default:
-		return func(dst []byte, r *rand.Rand) ([]byte, string) {
+			return request{"PATCH", records + "/" + p.ids[page.number].draft, fmt.Sprintf(`{"title":%q}`, title), title}
+		default:
 			requests := make([]string, batchSize)
 			for i := range requests {
 				requests[i] = fmt.Sprintf(`{"method":"POST","url":%q,"body":%s}`, records, p.newPage(&p.pages[r.IntN(len(p.pages))]))
 			}
-			return request(dst, "POST", "/api/batch", headers, `{"requests":[`+strings.Join(requests, ",")+`]}`), ""
+			return request{"POST", "/api/batch", `{"requests":[` + strings.Join(requests, ",") + `]}`, ""}
 		}
-	}
+	}, http.StatusOK
 }
 
 // record is the record that a read of a page finds. Where a locale overrides
@@ -158,55 +146,42 @@ func (p *pocketbase) record(op operation, number int) string {
 	return ids.draft
 }
 
-func (p *pocketbase) scope(op operation, page *page, spoken string) string {
+func (p *pocketbase) scope(op operation, page *page, code string) string {
 	version := "draft"
 	if op.live {
 		version = "live"
 	}
-	return "siteId='" + p.sites[page.site] + "' && version='" + version + "' && locale='" + spoken + "'"
+	return "siteId='" + p.sites[page.site] + "' && version='" + version + "' && locale='" + code + "'"
 }
 
-// list goes on after a page by the values that it is sorted by, which an index
+// list continues after a page by the values that it is sorted by, which an index
 // finds: the way that costs PocketBase least.
-func (p *pocketbase) list(dst []byte, headers string, op operation, r *rand.Rand) []byte {
-	number := r.IntN(len(p.pages))
-	spoken := pocketLocale
+func (p *pocketbase) list(op operation, number int, r *rand.Rand) (target string) {
+	code := pocketLocale
 	if op.localized {
 		number -= number % localizedEvery
-		spoken = locale
+		code = locale
 	}
 	page := &p.pages[number]
-	var field, value string
-	switch r.IntN(5) {
-	case 0:
-		field, value = "pathname", page.pathname
-		if op.localized {
-			value = page.localPathname
-		}
-	case 1:
-		field, value = "title", page.title
-		if op.localized {
-			value = page.localTitle
-		}
-	case 2:
-		field, value = "description", page.description
-	case 3:
-		field, value = "createdAt", pocketTime(page.createdAt)
-	case 4:
-		field, value = "updatedAt", pocketTime(page.createdAt)
+	values := [][2]string{
+		{"pathname", page.pathnameIn(code)}, {"title", page.title}, {"description", page.description},
+		{"createdAt", pocketTime(page.createdAt)}, {"updatedAt", pocketTime(page.createdAt)},
 	}
+	if op.localized {
+		values[1][1] = page.localTitle
+	}
+	chosen := values[r.IntN(len(values))]
+	field, value := chosen[0], chosen[1]
 	after, sort := ">", field+",id"
 	if r.IntN(2) == 0 {
 		after, sort = "<", "-"+field+",-id"
 	}
-	id := p.record(op, number)
-	filter := p.scope(op, page, spoken) + fmt.Sprintf(" && %[1]s%[2]s='%[3]s' && (%[1]s%[2]s'%[3]s' || id%[2]s'%[4]s')", field, after, value, id)
-	return p.query(dst, headers, filter, sort, 20)
+	return query(p.scope(op, page, code)+fmt.Sprintf(" && %[1]s%[2]s='%[3]s' && (%[1]s%[2]s'%[3]s' || id%[2]s'%[4]s')",
+		field, after, value, p.record(op, number)), sort, listSize)
 }
 
-func (p *pocketbase) query(dst []byte, headers, filter, sort string, limit int) []byte {
-	target := fmt.Sprintf("%s?skipTotal=1&perPage=%d&sort=%s&filter=%s", records, limit, sort, url.QueryEscape(filter))
-	return request(dst, "GET", target, headers, "")
+func query(filter, sort string, limit int) (target string) {
+	return fmt.Sprintf("%s?skipTotal=1&perPage=%d&sort=%s&filter=%s", records, limit, sort, url.QueryEscape(filter))
 }
 
 func (p *pocketbase) newPage(like *page) string {

@@ -87,10 +87,7 @@ func sharesOf(p *profile.Profile) []share {
 func (b *bench) printProfile(ctx context.Context, g *galley, op operation, f figure) error {
 	build, status := g.builder(op)
 	clients, _ := op.load()
-	d, err := newGenerator(g.address, clients, status, build)
-	if err != nil {
-		return err
-	}
+	d := newGenerator(g.address, g.headers(), clients, status, build)
 	defer d.close()
 	failed := make(chan error, 1)
 	go func() {
@@ -98,7 +95,7 @@ func (b *bench) printProfile(ctx context.Context, g *galley, op operation, f fig
 		failed <- err
 	}()
 	var text []byte
-	err = g.call(ctx, "GET", fmt.Sprintf("/debug/pprof/profile?seconds=%d", max(1, int(b.lengths.measured.Seconds()))), nil, &text)
+	err := g.call(ctx, "GET", fmt.Sprintf("/debug/pprof/profile?seconds=%d", max(1, int(b.lengths.measured.Seconds()))), nil, &text)
 	if err := errors.Join(err, <-failed); err != nil {
 		return err
 	}

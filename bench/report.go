@@ -62,41 +62,23 @@ const (
 )
 
 // readReport reads the figures in a folder; there need not be any.
-func readReport(folder string) (*report, error) {
+func readReport(folder string) (r report) {
 	text, err := os.ReadFile(filepath.Join(folder, reportName+".json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return &report{}, nil
+	if !errors.Is(err, fs.ErrNotExist) {
+		check(errors.Join(err, json.Unmarshal(text, &r)))
 	}
-	if err != nil {
-		return nil, err
-	}
-	r := &report{}
-	if err := json.Unmarshal(text, r); err != nil {
-		return nil, fmt.Errorf("%s.json in %s: %w", reportName, folder, err)
-	}
-	return r, nil
+	return r
 }
 
 // write keeps the figures in a folder and renders them.
-func (r *report) write(folder string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	page, err := r.markdown()
-	if err != nil {
-		return err
-	}
-	files := map[string]string{".json": string(text) + "\n", ".md": page}
+func (r *report) write(folder string) {
+	files := map[string]string{".json": string(must(json.MarshalIndent(r, "", "  "))) + "\n", ".md": r.markdown()}
 	if r.Comparison != nil {
 		files[".svg"] = r.Comparison.chart()
 	}
 	for ending, content := range files {
-		if err := os.WriteFile(filepath.Join(folder, reportName+ending), []byte(content), 0o644); err != nil {
-			return err
-		}
+		check(os.WriteFile(filepath.Join(folder, reportName+ending), []byte(content), 0o644))
 	}
-	return nil
 }
 
 // reportFolder is where this run's report goes; "" is nowhere. What was
@@ -181,13 +163,13 @@ var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap
 }).Parse(reportText))
 
 // markdown is the report for people.
-func (r *report) markdown() (string, error) {
+func (r *report) markdown() string {
 	var b strings.Builder
-	err := reportTemplate.Execute(&b, r)
-	return b.String(), err
+	check(reportTemplate.Execute(&b, r))
+	return b.String()
 }
 
-// Rough tells whether something in the report is not worth keeping.
+// Rough reports whether something was measured in a hurry or on a busy machine.
 func (r *report) Rough() bool {
 	return r.Comparison != nil && r.Comparison.Origin.Rough || r.Big != nil && r.Big.Origin.Rough ||
 		r.Growth != nil && r.Growth.Origin.Rough

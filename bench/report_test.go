@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/xml"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,10 +38,7 @@ func sample() *report {
 }
 
 func TestMarkdown(t *testing.T) {
-	text, err := sample().markdown()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := sample().markdown()
 	for _, want := range []string{
 		"| get: CPU a request | Galley on SQLite | bare net/http | at most 1.6 x | 2.00 x | **no** |\n",
 		"| list of 20: CPU a request | Galley on SQLite, uncached |  | at most 300 µs | 200 µs | yes |\n",
@@ -76,22 +71,15 @@ func TestMarkdown(t *testing.T) {
 func TestRoughReportSaysSo(t *testing.T) {
 	r := sample()
 	r.Growth.Origin.Rough = true
-	if text, err := r.markdown(); err != nil || !strings.Contains(text, "in a hurry") {
-		t.Errorf("a rough report looks like any other: %v\n%s", err, text)
+	if text := r.markdown(); !strings.Contains(text, "in a hurry") {
+		t.Errorf("a rough report does not say so:\n%s", text)
 	}
 }
 
 func TestChart(t *testing.T) {
 	text := sample().Comparison.chart()
-	decoder := xml.NewDecoder(strings.NewReader(text))
-	for {
-		_, err := decoder.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatalf("%v in\n%s", err, text)
-		}
+	if err := xml.Unmarshal([]byte(text), new(struct{})); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
 	}
 	for _, want := range []string{
 		`<rect class="limit" x="240" y="144" width="410.0"`, // the longest of its group
@@ -109,28 +97,18 @@ func TestChart(t *testing.T) {
 func TestReportKeepsWhatWasNotMeasured(t *testing.T) {
 	b := &bench{report: t.TempDir()}
 	all := sample()
-	for _, part := range []*report{{Growth: all.Growth}, {Big: all.Big}, {Comparison: all.Comparison}} {
-		if err := b.keep(part); err != nil {
-			t.Fatal(err)
-		}
+	for _, part := range []report{{Growth: all.Growth}, {Big: all.Big}, {Comparison: all.Comparison}} {
+		b.keep(part)
 	}
-	got, err := os.ReadFile(filepath.Join(b.report, "benchmarks.md"))
-	if err != nil {
-		t.Fatal(err)
+	if got, want := string(must(os.ReadFile(filepath.Join(b.report, "benchmarks.md")))), all.markdown(); got != want {
+		t.Errorf("after three runs:\n%s\nwant\n%s", got, want)
 	}
-	if want, err := all.markdown(); err != nil || string(got) != want {
-		t.Errorf("after two runs (%v):\n%s\nwant\n%s", err, got, want)
-	}
-	if _, err := os.Stat(filepath.Join(b.report, "benchmarks.svg")); err != nil {
-		t.Error(err)
-	}
+	must(os.Stat(filepath.Join(b.report, "benchmarks.svg")))
 }
 
 func TestReportFolder(t *testing.T) {
 	root, other := t.TempDir(), t.TempDir()
-	if err := os.Mkdir(filepath.Join(root, docsFolder), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(os.Mkdir(filepath.Join(root, docsFolder), 0o700))
 	t.Chdir(root)
 	for _, c := range []struct {
 		asked string
@@ -155,21 +133,10 @@ func TestReportFolder(t *testing.T) {
 }
 
 func TestMedian(t *testing.T) {
-	for _, c := range []struct {
-		values []float64
-		want   float64
-	}{
-		{[]float64{7}, 7},
-		{[]float64{3, 1}, 2},
-		{[]float64{9, 1, 5}, 5},
-		{[]float64{4, 1, 100, 2}, 3},
-	} {
-		before := slices.Clone(c.values)
-		if got := median(c.values); got != c.want {
-			t.Errorf("the median of %v is %v, not %v", c.values, c.want, got)
-		}
-		if !slices.Equal(before, c.values) {
-			t.Errorf("%v were put into another order", before)
+	for want, values := range map[float64][]float64{7: {7}, 2: {3, 1}, 5: {9, 1, 5}, 3: {4, 1, 100, 2}} {
+		before := slices.Clone(values)
+		if got := median(values); got != want || !slices.Equal(before, values) {
+			t.Errorf("the median of %v is %v, not %v; they became %v", before, want, got, values)
 		}
 	}
 }
@@ -190,28 +157,21 @@ func TestLatencyOf(t *testing.T) {
 // TestRatiosAreOfOneRound has a round in which all were slow: ratios of
 // medians would mix it with another.
 func TestRatiosAreOfOneRound(t *testing.T) {
-	var r results[figure]
-	r = r.add(0, "get", "a", figure{Rate: 100})
-	r = r.add(0, "get", "b", figure{Rate: 50})
-	r = r.add(1, "get", "a", figure{Rate: 10})
-	r = r.add(1, "get", "b", figure{Rate: 5})
-	r = r.add(2, "get", "a", figure{Rate: 80}) // b has no figure here
-	r = r.add(2, "list", "b", figure{Rate: 1})
-	if got := r.ratios("get", "a", "b", figure.rate); !slices.Equal(got, []float64{2, 2}) {
-		t.Errorf("got %v", got)
+	r := results[figure]{
+		{"get": {"a": {Rate: 100}, "b": {Rate: 50}}},
+		{"get": {"a": {Rate: 10}, "b": {Rate: 5}}, "list": {"c": {Rate: 20}, "b": {Rate: 20}}},
+		{"get": {"a": {Rate: 80}}, "list": {"b": {Rate: 1}}}, // b has no get here
 	}
-	if got := r.values("get", "a", figure.rate); !slices.Equal(got, []float64{100, 10, 80}) {
-		t.Errorf("got %v", got)
-	}
-	if got := r.ratios("list", "b", "get", figure.rate); got != nil {
-		t.Errorf("got %v", got)
-	}
-	r = r.add(1, "list", "b", figure{Rate: 20})
-	if got := r.ratios("list", "b", "get", figure.rate); !slices.Equal(got, []float64{4}) {
-		t.Errorf("compared with another operation, got %v", got)
-	}
-	if got := r.values("create", "a", figure.rate); got != nil {
-		t.Errorf("got %v", got)
+	for name, c := range map[string]struct{ got, want []float64 }{
+		"another contestant": {r.ratios("get", "a", "b", figure.rate), []float64{2, 2}},
+		"another operation":  {r.ratios("list", "b", "get", figure.rate), []float64{4}},
+		"nothing to compare": {r.ratios("list", "c", "get", figure.rate), nil},
+		"values":             {r.values("get", "a", figure.rate), []float64{100, 10, 80}},
+		"no values":          {r.values("create", "a", figure.rate), nil},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("%s: got %v, want %v", name, c.got, c.want)
+		}
 	}
 }
 

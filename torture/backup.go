@@ -10,23 +10,23 @@ import (
 var backupRun = run{
 	name: "backup",
 	target: "10 backups under 8 writers, by turns of SQLite and PostgreSQL, each restored into an empty store, every other time of the " +
-		"other engine: all that was acknowledged before the backup's start is there with its content, and all is of one moment; " +
+		"other engine: all that was acknowledged before the backup's start is there with its content, and all is of one point in time; " +
 		"the writes' p99 during backups is at most 3 times the usual",
 	short: "2 backups under 8 writers, of SQLite and of PostgreSQL, each restored into an empty store of the other engine: " +
-		"all that was acknowledged before the backup's start is there with its content, and all is of one moment",
+		"all that was acknowledged before the backup's start is there with its content, and all is of one point in time",
 	limit: 15 * time.Minute, shortLimit: 4 * time.Minute,
 	do: backUp,
 }
 
 const backupWriters = 8
 
-// engine is a database engine on which stores can be made.
+// engine is a database engine on which stores can be created.
 type engine struct {
 	name     string
 	newStore func(name string) (flags []string, remove func())
 }
 
-// engines are both, PostgreSQL on a server of the run's own.
+// engines returns both, PostgreSQL on a server of the run's own.
 func engines(t *trial) []engine {
 	pg := startPostgres(t, "postgres")
 	return []engine{
@@ -55,7 +55,7 @@ func backUp(t *trial) {
 	for i := range backups {
 		s := sources[i%2]
 		s.backUp(t, t.folder("backup.galley"))
-		// By turns the other engine and the same.
+		// Every other backup is restored on the same engine.
 		s.restore(t, t.folder("backup.galley"), engines[(i+1+i/2)%2])
 		t.progress.show(i+1, backups, "%d backups restored, the last of %s", i+1, s.engine.name)
 	}
@@ -71,7 +71,7 @@ type source struct {
 	pages  int    // its pages
 
 	backups       int
-	usual, during []time.Duration // what writes took
+	usual, during []time.Duration // of writes
 	taken         time.Duration   // by all backups
 	before        []int           // of each writer's journal, done at the start of the last backup
 	wrong         int             // writers and pages that differ in a copy
@@ -89,7 +89,7 @@ func newSource(t *trial, e engine) *source {
 	return s
 }
 
-// backUp writes a backup while all write. What writes take otherwise is measured
+// backUp writes a backup while all write. The usual duration of writes is measured
 // right before.
 func (s *source) backUp(t *trial, file string) {
 	s.before = make([]int, len(s.fleet.writers))
@@ -102,7 +102,7 @@ func (s *source) backUp(t *trial, file string) {
 			s.before[i] = int(w.journal.count.Load())
 		}
 		begun := time.Now()
-		t.galley("backup", append(slices.Clone(s.flags), file)...)
+		t.galley(slices.Concat([]string{"backup"}, s.flags, []string{file})...)
 		s.taken += time.Since(begun)
 	})
 	s.backups++
@@ -113,10 +113,10 @@ func (s *source) backUp(t *trial, file string) {
 }
 
 // restore restores the last backup into an empty store and compares what a
-// server on it answers with the journals.
+// server on it returns with the journals.
 func (s *source) restore(t *trial, file string, into engine) {
 	flags, remove := into.newStore("restored")
-	t.galley("restore", append(slices.Clone(flags), file)...)
+	t.galley(slices.Concat([]string{"restore"}, flags, []string{file})...)
 	restored := t.serve("restored", flags...)
 	c := newClient(restored.addr, t.key)
 	defer c.close()

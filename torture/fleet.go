@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -28,7 +27,7 @@ func newFleet(t *trial, addr string, writers, sites int) *fleet {
 		w.client.addr = addr
 		f.writers = append(f.writers, w)
 	}
-	must(f.trail.fresh()) // what was made so far is no writer's
+	must(f.trail.fresh()) // the entries so far are no writer's
 	return f
 }
 
@@ -46,35 +45,33 @@ func (f *fleet) lost() int { return f.sum(func(w *writer) int { return w.lost })
 // errSitOut ends a writer's work until the next whileWriting.
 var errSitOut = errors.New("sits out")
 
-// whileWriting lets all writers write while something is done. An error of a
-// writer is given to handle: if that returns nil, the writer goes on.
+// whileWriting lets all writers write while do runs. An error of a writer is
+// passed to handle: if that returns nil, the writer continues.
 func (f *fleet) whileWriting(t *trial, handle func(*writer, error) error, do func()) {
 	var over atomic.Bool
-	errs := make([]error, len(f.writers))
-	var writing sync.WaitGroup
 	f.done.Store(0)
 	f.active.Store(int64(len(f.writers)))
-	for i, w := range f.writers {
-		writing.Go(func() {
-			defer f.active.Add(-1)
-			for !over.Load() && t.ctx.Err() == nil && errs[i] == nil {
-				if err := w.step(); err != nil {
-					errs[i] = handle(w, err)
-				} else {
-					f.done.Add(1)
-				}
+	write := func(w *writer) {
+		defer f.active.Add(-1)
+		for !over.Load() && t.ctx.Err() == nil {
+			err := w.step()
+			if err == nil {
+				f.done.Add(1)
+			} else if err = handle(w, err); errors.Is(err, errSitOut) {
+				return
 			}
-			if errors.Is(errs[i], errSitOut) {
-				errs[i] = nil
-			}
-		})
+			check(err)
+		}
 	}
-	func() {
-		defer writing.Wait()
+	parallel(1+len(f.writers), func(i int) {
+		if i > 0 {
+			write(f.writers[i-1])
+			return
+		}
 		defer over.Store(true)
 		do()
-	}()
-	check(errors.Join(append(errs, t.ctx.Err())...))
+	})
+	check(t.ctx.Err())
 }
 
 // fails is for whileWriting: no write may fail.
@@ -93,21 +90,14 @@ func (f *fleet) spread(servers []*server) {
 	}
 }
 
-// inspect finds out what became of the requests that were cut off, reads back
-// what was written since the last time, and its audit entries.
+// inspect finds out which of the interrupted requests were done, and reads back
+// what was written since the last time and its audit entries.
 func (f *fleet) inspect(t *trial, addr string) {
-	errs := make([]error, len(f.writers))
-	var reading sync.WaitGroup
-	for i, w := range f.writers {
-		reading.Go(func() {
-			w.use(addr)
-			if errs[i] = w.settle(t); errs[i] == nil {
-				errs[i] = w.verify(t)
-			}
-		})
-	}
-	reading.Wait()
-	check(errors.Join(errs...))
+	parallel(len(f.writers), func(i int) {
+		f.writers[i].use(addr)
+		check(f.writers[i].settle(t))
+		f.writers[i].verify(t)
+	})
 	f.trail.client.close()
 	f.trail.client.addr = addr
 	missing, surplus := f.trail.check(t, f.writers)

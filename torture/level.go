@@ -18,45 +18,27 @@ var levelRun = run{
 	do: level,
 }
 
-const (
-	levelFor, levelShortFor     = 30 * time.Minute, 20 * time.Second
-	levelEvery, levelShortEvery = 5 * time.Second, time.Second
-	// levelShare is how much more the last quarter may have, beside the slack of
-	// each gauge.
-	levelShare = 0.1
-)
+// levelShare is how much more the last quarter may have, beside the slack of
+// each gauge.
+const levelShare = 0.1
 
-// gauge is something that must not grow.
+// gauge is a metric that must not grow.
 type gauge struct {
-	name  string
-	slack float64 // may come and go at any time
-	read  func(metrics string, s *server) (float64, error)
-	seen  []float64
+	name, metric string
+	unit         float64
+	slack        float64 // by how much it varies at any time
+	seen         []float64
 }
 
-func levelGauges() []*gauge {
-	return []*gauge{
-		{name: "goroutines", slack: 20, read: metric("go_goroutines", 1)},
-		{name: "files", slack: 10, read: metric("process_open_fds", 1)},
-		{name: "heapMB", slack: 8, read: metric("go_memstats_heap_alloc_bytes", 1<<20)},
-		{name: "residentMB", slack: 32, read: func(_ string, s *server) (float64, error) {
-			now, _ := s.memory()
-			return now, nil
-		}},
-	}
-}
-
-// metric reads a metric without labels, in a unit.
-func metric(name string, unit float64) func(string, *server) (float64, error) {
-	return func(metrics string, _ *server) (float64, error) {
-		for line := range strings.Lines(metrics) {
-			if text, ok := strings.CutPrefix(line, name+" "); ok {
-				value, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-				return value / unit, err
-			}
+// read reads the gauge's metric, which has no labels.
+func (g *gauge) read(metrics string) {
+	for line := range strings.Lines(metrics) {
+		if text, ok := strings.CutPrefix(line, g.metric+" "); ok {
+			g.seen = append(g.seen, must(strconv.ParseFloat(strings.TrimSpace(text), 64))/g.unit)
+			return
 		}
-		return 0, fmt.Errorf("there is no metric %s", name)
 	}
+	check(fmt.Errorf("there is no metric %s", g.metric))
 }
 
 func level(t *trial) {
@@ -64,7 +46,12 @@ func level(t *trial) {
 	l.closedLoop(t, steadyConnections, time.Second)
 	capacity := measureCapacity(t, s, l, theirs)
 	t.got("capacity", math.Round(capacity))
-	gauges := levelGauges()
+	gauges := []*gauge{
+		{name: "goroutines", metric: "go_goroutines", unit: 1, slack: 20},
+		{name: "files", metric: "process_open_fds", unit: 1, slack: 10},
+		{name: "heapMB", metric: "go_memstats_heap_alloc_bytes", unit: 1 << 20, slack: 8},
+		{name: "residentMB", metric: "process_resident_memory_bytes", unit: 1 << 20, slack: 32},
+	}
 	_, stop := l.start(t, steadyConnections, capacity/2)
 	watchLevels(t, s, gauges)
 	back := stop()
@@ -83,15 +70,14 @@ func level(t *trial) {
 func watchLevels(t *trial, s *server, gauges []*gauge) {
 	c := newClient(s.addr, t.key)
 	defer c.close()
-	d, every := pick(t, levelFor, levelShortFor), pick(t, levelEvery, levelShortEvery)
+	d, every := pick(t, 30*time.Minute, 20*time.Second), pick(t, 5*time.Second, time.Second)
 	for start := time.Now(); time.Since(start) < d; t.sleep(every) {
 		check(t.ctx.Err())
 		metrics := must(c.do("GET", "/metrics", ""))
 		var now []string
 		for _, g := range gauges {
-			value := must(g.read(string(metrics.body), s))
-			g.seen = append(g.seen, value)
-			now = append(now, fmt.Sprintf("%s %.0f", g.name, value))
+			g.read(string(metrics.body))
+			now = append(now, fmt.Sprintf("%s %.0f", g.name, g.seen[len(g.seen)-1]))
 		}
 		t.progress.show(int(time.Since(start)/time.Second), int(d/time.Second), "%s", strings.Join(now, ", "))
 	}

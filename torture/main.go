@@ -1,13 +1,13 @@
-// Command torture breaks a running Galley on purpose and tells whether it kept
-// its promises. Each run starts the real program, kills, floods or starves it,
-// and prints one JSON line; what was acknowledged is remembered here, outside
-// the program, and read back over REST. It knows nothing of the program's
-// inside.
+// Command torture breaks a running Galley on purpose and checks that it kept its
+// promises. Each run starts the real program, kills, floods or starves it, and
+// prints one JSON line. Acknowledged writes are recorded here, outside the
+// program, and read back over REST.
 package main
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -18,12 +18,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"text/tabwriter"
 	"time"
 )
 
-// run is one way to break things.
+// run is one kind of fault.
 type run struct {
 	name   string
 	target string // what must hold
@@ -31,7 +32,7 @@ type run struct {
 	// limit bounds the time of the full form; shortLimit of the short one, 0
 	// for runs that have none.
 	limit, shortLimit time.Duration
-	// lacking tells what the run can't do without and is not here; nil: nothing.
+	// lacking returns what the run needs and this machine lacks; nil: nothing.
 	lacking func() string
 	do      func(*trial)
 }
@@ -54,11 +55,9 @@ var runs = []run{
 	levelRun,
 }
 
-func main() { os.Exit(torture()) }
-
-func torture() int {
+func main() {
 	list := flag.Bool("list", false, "print the names of the runs and end")
-	short := flag.Bool("short", false, "run the short forms, under three minutes in all")
+	short := flag.Bool("short", false, "run the short forms, under four minutes in all")
 	seed := flag.Uint64("seed", 0, "repeat a run's choices (default: chosen for each run)")
 	keep := flag.Bool("keep", false, "keep the data folders and logs")
 	flag.Usage = func() {
@@ -66,74 +65,78 @@ func torture() int {
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if *list {
-		printList()
-		return 0
-	}
-	chosen, err := choose(flag.Args(), *short)
+	code := 0
+	err := recovered(func() {
+		if *list {
+			printList()
+		} else {
+			code = torture(choose(flag.Args(), *short), *short, *keep, *seed)
+		}
+	})
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 2
+		say(os.Stderr, "%v\n", err)
+		code = 2
 	}
+	os.Exit(code)
+}
+
+// torture does the chosen runs and returns the exit status.
+func torture(chosen []run, short, keep bool, seed uint64) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	dir, err := os.MkdirTemp("", "galley-torture")
-	if err == nil {
-		// PostgreSQL runs as another user below this folder.
-		err = os.Chmod(dir, 0o755)
-	}
-	if err == nil {
-		err = build(ctx, filepath.Join(dir, "galley"))
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	if *keep {
-		fmt.Fprintf(os.Stderr, "data and logs are kept in %s\n", dir)
+	dir := must(os.MkdirTemp("", "galley-torture"))
+	check(os.Chmod(dir, 0o755)) // PostgreSQL runs as another user below this folder
+	if keep {
+		say(os.Stderr, "data and logs are kept in %s\n", dir)
 	} else {
 		defer func() { _ = os.RemoveAll(dir) }()
 	}
+	// The sources may have been unpacked without a repository around them.
+	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "galley"), "galley/cmd/galley")
+	if out, err := build.CombinedOutput(); err != nil {
+		check(fmt.Errorf("go build: %w\n%s", err, out))
+	}
 	var results []result
 	for _, r := range chosen {
-		if ctx.Err() != nil {
-			break
+		if ctx.Err() == nil {
+			results = append(results, try(ctx, r, dir, short, seed))
 		}
-		results = append(results, try(ctx, r, dir, *short, *seed))
 	}
 	return summary(results, len(chosen))
 }
 
-// choose finds runs by their names; no name is all of them.
-func choose(names []string, short bool) ([]run, error) {
-	var chosen []run
+// choose finds runs by their names; without names, all that can run here.
+func choose(names []string, short bool) (chosen []run) {
+	for _, name := range names {
+		i := slices.IndexFunc(runs, func(r run) bool { return r.name == name })
+		if i < 0 {
+			check(fmt.Errorf("there is no run %s: 'go run ./torture --list' prints them", name))
+		}
+		if short && runs[i].shortLimit == 0 {
+			check(fmt.Errorf("%s has no short form", name))
+		}
+		chosen = append(chosen, runs[i])
+	}
+	if len(names) > 0 {
+		return chosen
+	}
 	for _, r := range runs {
 		switch {
-		case len(names) > 0 || (short && r.shortLimit == 0):
+		case short && r.shortLimit == 0:
 		case short && r.lacking != nil && r.lacking() != "":
 			say(os.Stderr, "%s is left out: it needs %s\n", r.name, r.lacking())
 		default:
 			chosen = append(chosen, r)
 		}
 	}
-	for _, name := range names {
-		i := slices.IndexFunc(runs, func(r run) bool { return r.name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("there is no run %s: 'go run ./torture --list' prints them", name)
-		}
-		if short && runs[i].shortLimit == 0 {
-			return nil, fmt.Errorf("%s has no short form", name)
-		}
-		chosen = append(chosen, runs[i])
-	}
-	return chosen, nil
+	return chosen
 }
 
 // failure is what check panics with.
 type failure struct{ error }
 
 // check fails the run with an error, as testing.T.Fatal does. Only the
-// goroutine of the run may call it.
+// goroutine of the run, or one of parallel, may call it.
 func check(err error) {
 	if err != nil {
 		panic(failure{err})
@@ -146,8 +149,8 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// attempt does the work of a run and returns what it failed with.
-func (t *trial) attempt(do func(*trial)) (err error) {
+// recovered calls a function and returns the error that it failed with.
+func recovered(do func()) (err error) {
 	defer func() {
 		switch cause := recover().(type) {
 		case nil:
@@ -157,9 +160,20 @@ func (t *trial) attempt(do func(*trial)) (err error) {
 			panic(cause)
 		}
 	}()
-	t.prepare()
-	do(t)
+	do()
 	return nil
+}
+
+// parallel calls a function with every number below n, each in a goroutine, and
+// fails if one of them does.
+func parallel(n int, do func(i int)) {
+	errs := make([]error, n)
+	var running sync.WaitGroup
+	for i := range n {
+		running.Go(func() { errs[i] = recovered(func() { do(i) }) })
+	}
+	running.Wait()
+	check(errors.Join(errs...))
 }
 
 // say prints for people.
@@ -173,16 +187,6 @@ func printList() {
 		say(w, "%s\t%s\n", r.name, r.target)
 	}
 	_ = w.Flush() // a list that can't be printed is seen to be missing
-}
-
-// build makes the program under test.
-func build(ctx context.Context, file string) error {
-	// The sources may have been unpacked without a repository around them.
-	out, err := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", file, "galley/cmd/galley").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return nil
 }
 
 // result is what a run prints.
@@ -212,7 +216,10 @@ func try(ctx context.Context, r run, dir string, short bool, seed uint64) result
 	defer cancel()
 	t := newTrial(ctx, r.name, filepath.Join(dir, r.name), filepath.Join(dir, "galley"), short, seed)
 	start := time.Now()
-	err := t.attempt(r.do)
+	err := recovered(func() {
+		t.prepare()
+		r.do(t)
+	})
 	t.stopAll()
 	t.progress.end()
 	if cause := context.Cause(ctx); cause != nil {
@@ -228,11 +235,7 @@ func try(ctx context.Context, r run, dir string, short bool, seed uint64) result
 	if !res.Pass {
 		res.why = strings.TrimSpace(t.problems[0])
 	}
-	line, err := json.Marshal(res)
-	if err != nil {
-		panic(err) // figures are numbers and strings
-	}
-	fmt.Println(string(line))
+	fmt.Println(string(must(json.Marshal(res))))
 	return res
 }
 

@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"sync"
 	"time"
 )
 
-// settled is how long it takes until every node has heard of what was written
-// on another, or misses a node that died before it announced a write.
+// settled is how long it takes until every node has invalidated what another one
+// wrote, also where that one died before it announced the write.
 const settled = 1500 * time.Millisecond
 
 const nodeCount = 3
@@ -72,16 +71,11 @@ func (n *nodes) figures() {
 // that took the slowest.
 func (n *nodes) recovery() time.Duration {
 	start := time.Now()
-	took, errs := make([]time.Duration, len(n.servers)), make([]error, len(n.servers))
-	var probing sync.WaitGroup
-	for i, s := range n.servers {
-		probing.Go(func() {
-			errs[i] = n.sample.probe(s.addr)
-			took[i] = time.Since(start)
-		})
-	}
-	probing.Wait()
-	check(errors.Join(errs...))
+	took := make([]time.Duration, len(n.servers))
+	parallel(len(n.servers), func(i int) {
+		n.sample.probe(n.servers[i].addr)
+		took[i] = time.Since(start)
+	})
 	return slices.Max(took)
 }
 
@@ -175,8 +169,8 @@ func (s sample) startReader(addr string) (stop func() tally) {
 }
 
 // probe writes and reads until both have succeeded. Any other answer than 503
-// with Retry-After is an error.
-func (s sample) probe(addr string) error {
+// with Retry-After fails the run.
+func (s sample) probe(addr string) {
 	t := s.trial
 	c := newClient(addr, t.key)
 	defer c.close()
@@ -186,21 +180,15 @@ func (s sample) probe(addr string) error {
 		c.request("GET", "/v6/pages/"+s.page, ""),
 	} {
 		for {
-			a, err := c.send(request)
-			if err != nil {
-				return fmt.Errorf("%w: a running server did not answer: %w", errUnexpected, err)
-			}
+			a := must(c.send(request))
 			if a.status/100 == 2 {
 				break
 			}
 			if a.status != 503 || a.retryAfter == "" {
-				return fmt.Errorf("%w: status %d, Retry-After %q: %s", errUnexpected, a.status, a.retryAfter, a.body)
+				check(fmt.Errorf("%w: status %d, Retry-After %q: %s", errUnexpected, a.status, a.retryAfter, a.body))
 			}
-			if t.ctx.Err() != nil {
-				return t.ctx.Err()
-			}
+			check(t.ctx.Err())
 			t.sleep(10 * time.Millisecond)
 		}
 	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"math"
 	"sync"
 	"time"
@@ -18,16 +19,18 @@ const (
 	neighbourRate    = "200/10"
 	allowedPerSecond = 20
 	noisyFactor      = 20
-	quietPerSecond   = 15 // and the burst left alone: well within
+	quietPerSecond   = 15 // well within, without the burst
 )
 
 func noisyNeighbour(t *trial) {
-	s := t.serve("server", "--data", t.folder("data"), "--app-rate", neighbourRate)
+	data := t.folder("data")
+	s := t.serve("server", "--data", data, "--app-rate", neighbourRate)
 	owner := newClient(s.addr, t.key)
 	defer owner.close()
 	var noisy, quiet resource
+	// Apps that an app creates would share its rate limit.
 	for name, app := range map[string]*resource{"Noisy": &noisy, "Quiet": &quiet} {
-		check(owner.must(201, "POST", "/v2/apps", `{"name":"`+name+`"}`, app))
+		check(json.Unmarshal(t.galley("apps", "create", "--json", "--name", name, "--data", data), app))
 	}
 	page := must(owner.newPage(must(owner.newSite("Shared")), "/shared", "Shared"))
 	d := pick(t, 30*time.Second, 5*time.Second)

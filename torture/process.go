@@ -81,7 +81,7 @@ type server struct {
 	*process
 	database *process // on the same cores; nil: none
 	addr     string
-	ready    time.Duration // from its start until it took requests
+	ready    time.Duration // from its start until it accepted requests
 }
 
 // serve starts a server on loopback and waits until it is ready. It has no rate
@@ -111,11 +111,16 @@ func (t *trial) command(line ...string) *exec.Cmd {
 	return cmd
 }
 
-// galley runs the program to its end.
-func (t *trial) galley(command string, args ...string) {
-	if out, err := t.command(slices.Concat([]string{t.binary, command}, args)...).CombinedOutput(); err != nil {
-		check(fmt.Errorf("galley %s: %w: %s", command, err, lastLine(out)))
+// galley runs the program to its end and returns its output.
+func (t *trial) galley(args ...string) []byte {
+	var problem bytes.Buffer
+	command := t.command(append([]string{t.binary}, args...)...)
+	command.Stderr = &problem
+	out, err := command.Output()
+	if err != nil {
+		check(fmt.Errorf("galley %s: %w: %s", args[0], err, lastLine(problem.Bytes())))
 	}
+	return out
 }
 
 // waitReady waits until a server, or a proxy with a server behind it, is ready.
@@ -160,12 +165,12 @@ func lastLine(text []byte) string {
 // memory is the resident memory of a process, in MB: now, and the peak since
 // forgetPeak.
 func (p *process) memory() (now, peak float64) {
-	for name, value := range map[string]*float64{"VmRSS:": &now, "VmHWM:": &peak} {
-		kb, _ := statusField(p.pid(), name) // it may have ended
-		*value, _ = strconv.ParseFloat(kb, 64)
-		*value /= 1024
+	read := func(name string) float64 {
+		text, _ := statusField(p.pid(), name) // it may have ended
+		kb, _ := strconv.ParseFloat(text, 64)
+		return kb / 1024
 	}
-	return now, peak
+	return read("VmRSS:"), read("VmHWM:")
 }
 
 // forgetPeak makes the kernel count the peak of memory anew.
@@ -220,7 +225,7 @@ func (p *process) children() (pids []int) {
 	return pids
 }
 
-// alive tells whether a process runs; a zombie does not.
+// alive reports whether a process runs; a zombie does not.
 func alive(pid int) bool {
 	state, err := statusField(pid, "State:")
 	return err == nil && state != "Z"

@@ -16,7 +16,7 @@ type state struct {
 	live   string // the title in the live version; "": not there
 }
 
-// page is a page of the ledger: as it must be, by all that was acknowledged.
+// page is a page of the ledger: as it must be after all acknowledged writes.
 type page struct {
 	pathname string
 	id       string // "": not known yet
@@ -38,19 +38,19 @@ type write struct {
 	changes              []change
 }
 
-// record is a write that was done, for the audit trail to tell of.
+// record is a write that was done and must have audit entries.
 type record struct {
 	requestID string
-	// retried: the request was cut off, and this answer is that of a second
-	// try; either of the two did it.
+	// retried: the request was interrupted, and the response is that of a retry;
+	// either of the two did it.
 	retried   bool
-	unseen    bool // the answer was cut off; that it was done was seen later
+	unseen    bool // no response arrived; the pages show that it was done
 	resources []string
 }
 
-// writer has pages that nobody else touches and does one thing at a time: so
-// what it was told is all there is to know about them. It is not safe for use
-// by several goroutines.
+// writer has pages of its own and does one write at a time, so their state
+// follows from its acknowledged writes. It is not safe for use by several
+// goroutines.
 type writer struct {
 	number  int
 	site    string
@@ -58,14 +58,14 @@ type writer struct {
 	rng     *rand.Rand
 	pages   []*page // all, also deleted ones
 	made    int
-	pending *write // sent, and nobody knows whether it was done
+	pending *write // sent, and not known whether it was done
 
 	acknowledged int
 	touched      map[*page]bool // since the last verify
 	records      []record       // since the audit trail was last read
 	cut, retried int            // requests whose outcome had to be found out; those sent again
 	unavailable  int            // answers 503
-	journal      *journal       // nil: nobody keeps one
+	journal      *journal       // nil: none is kept
 	half         int            // writes that were half done
 	lost         int            // pages that are not as they must be
 }
@@ -76,7 +76,7 @@ func newWriter(t *trial, number int, site string) *writer {
 	}
 }
 
-// use sends the writer to a server.
+// use directs the writer's requests to a server.
 func (w *writer) use(addr string) {
 	if w.client.addr != addr {
 		w.client.close()
@@ -84,20 +84,19 @@ func (w *writer) use(addr string) {
 	w.client.addr = addr
 }
 
-// errUnexpected is an answer that no fault explains.
+// errUnexpected is a response that no fault explains.
 var errUnexpected = errors.New("unexpected answer")
 
 // step does one write. After any error but errUnexpected the write is pending.
 func (w *writer) step() error {
-	next := w.choose()
-	w.pending = next
+	w.pending = w.choose()
 	start := time.Now()
-	a, err := w.send(next)
+	a, err := w.send(w.pending)
 	if err != nil {
 		return err
 	}
-	w.journal.add(next, a.requestID, time.Since(start))
-	return w.acknowledge(next, a, false)
+	w.journal.add(w.pending, a.requestID, time.Since(start))
+	return w.acknowledge(a, false)
 }
 
 func (w *writer) send(next *write) (answer, error) {
@@ -106,52 +105,60 @@ func (w *writer) send(next *write) (answer, error) {
 		headers = append(headers, "Idempotency-Key: "+next.key)
 	}
 	a, err := w.client.do(next.method, next.target, next.body, headers...)
-	switch {
-	case err != nil:
-		return a, err
-	case a.status == 503 && a.retryAfter != "":
-		w.unavailable++
-		return a, errUnavailable
-	case a.status == 409 && strings.Contains(string(a.body), "under way"):
-		return a, errUnderWay
-	case a.status != next.status:
-		return a, fmt.Errorf("%w: %s %s %s: status %d, want %d: %s", errUnexpected, next.method, next.target, next.body, a.status, next.status, a.body)
+	if err == nil && a.status != next.status {
+		err = w.failed(a, next.method+" "+next.target+" "+next.body)
 	}
-	return a, nil
+	return a, err
 }
 
-// errUnavailable is an answer 503 that says when to try again: the write may
-// have been done all the same, where the commit was cut off from the server.
-var errUnavailable = errors.New("503")
+var (
+	// errUnavailable is a response 503 with Retry-After: the write may have been
+	// done all the same, where the commit was cut off from the server.
+	errUnavailable = errors.New("503")
+	// errInFlight is the response to a request that was sent again by its key
+	// while the first one still ran.
+	errInFlight = errors.New("in flight")
+)
 
-// errUnderWay is the answer to a request that was sent again by its key while
-// the first one still ran.
-var errUnderWay = errors.New("under way")
+// failed returns the error for a response with another status than expected.
+func (w *writer) failed(a answer, what string) error {
+	switch {
+	case a.status == 503 && a.retryAfter != "":
+		w.unavailable++
+		return errUnavailable
+	case a.status == 409 && strings.Contains(string(a.body), "under way"):
+		return errInFlight
+	}
+	return fmt.Errorf("%w: %s: status %d: %s", errUnexpected, what, a.status, a.body)
+}
 
-// acknowledge takes a write for done.
-func (w *writer) acknowledge(done *write, a answer, retried bool) error {
-	ids, err := done.resources(a)
+// acknowledge records that the pending write was done, by its response.
+func (w *writer) acknowledge(a answer, retried bool) error {
+	ids, err := w.pending.resources(a)
 	if err != nil {
 		return err
 	}
-	w.pending = nil
 	w.acknowledged++
-	w.records = append(w.records, record{requestID: a.requestID, retried: retried, resources: ids})
-	for i, c := range done.changes {
-		if !done.publishes {
+	if !w.pending.publishes {
+		for i, c := range w.pending.changes {
 			c.page.id = ids[i]
 		}
-		w.take(c)
 	}
+	w.finish(record{requestID: a.requestID, retried: retried, resources: ids})
 	return nil
 }
 
-func (w *writer) take(c change) {
-	c.page.is = c.to
-	w.touched[c.page] = true
+// finish records that the pending write was done.
+func (w *writer) finish(r record) {
+	w.records = append(w.records, r)
+	for _, c := range w.pending.changes {
+		c.page.is = c.to
+		w.touched[c.page] = true
+	}
+	w.pending = nil
 }
 
-// resources are the ids of what a write wrote, as its answer tells them.
+// resources returns the ids of what a write wrote, from its response.
 func (done *write) resources(a answer) ([]string, error) {
 	if len(a.body) == 0 { // a delete
 		return []string{done.changes[0].page.id}, nil
@@ -176,8 +183,8 @@ func (done *write) resources(a answer) ([]string, error) {
 	return ids, nil
 }
 
-// settle finds out what became of a write whose answer never came: with a key
-// by sending it again, and else by looking.
+// settle finds out whether a write was done whose response never arrived: with a
+// key by sending it again, and else by reading its pages.
 func (w *writer) settle(t *trial) error {
 	open := w.pending
 	if open == nil {
@@ -190,7 +197,7 @@ func (w *writer) settle(t *trial) error {
 		}
 		w.cut++
 		w.retried++
-		return w.acknowledge(open, a, true)
+		return w.acknowledge(a, true)
 	}
 	done := 0
 	for _, c := range open.changes {
@@ -206,8 +213,8 @@ func (w *writer) settle(t *trial) error {
 		}
 	}
 	w.cut++
-	w.pending = nil
 	if done == 0 {
+		w.pending = nil
 		return nil
 	}
 	if done < len(open.changes) {
@@ -215,21 +222,17 @@ func (w *writer) settle(t *trial) error {
 		t.problem("half done: %d of %d changes of %s", done, len(open.changes), open.body)
 	}
 	ids, err := w.found(open)
-	if err != nil {
-		return err
+	if err == nil {
+		w.finish(record{unseen: true, resources: ids})
 	}
-	w.records = append(w.records, record{unseen: true, resources: ids})
-	for _, c := range open.changes {
-		w.take(c)
-	}
-	return nil
+	return err
 }
 
-// persist settles, however long nobody can say what became of the write.
+// persist settles, and retries while the server can't.
 func (w *writer) persist(t *trial) error {
 	for {
 		err := w.settle(t)
-		if !errors.Is(err, errUnavailable) && !errors.Is(err, errUnderWay) {
+		if !errors.Is(err, errUnavailable) && !errors.Is(err, errInFlight) {
 			return err
 		}
 		if t.ctx.Err() != nil {
@@ -239,7 +242,7 @@ func (w *writer) persist(t *trial) error {
 	}
 }
 
-// found are the ids of what a write wrote whose answer never came.
+// found returns the ids of what a write wrote whose response never arrived.
 func (w *writer) found(open *write) ([]string, error) {
 	if !open.publishes {
 		var ids []string
@@ -256,7 +259,7 @@ func (w *writer) found(open *write) ([]string, error) {
 	return []string{list.Data[0].ID}, nil
 }
 
-// look reads a page as it is, and learns its id if it was not known.
+// look reads the state of a page, and its id if that was not known.
 func (w *writer) look(p *page, live bool) (state, error) {
 	draft, err := w.read(p.pathname, "")
 	if err != nil {
@@ -279,21 +282,16 @@ func (w *writer) look(p *page, live bool) (state, error) {
 func (w *writer) read(pathname, query string) (found resource, err error) {
 	a, err := w.client.do("GET", "/v6/pages"+pathname+"?siteId="+w.site+query, "")
 	switch {
-	case err != nil:
+	case err != nil || a.status == 404:
 		return found, err
-	case a.status == 404:
-		return found, nil
-	case a.status == 503 && a.retryAfter != "":
-		w.unavailable++
-		return found, errUnavailable
 	case a.status != 200:
-		return found, fmt.Errorf("%w: reading %s: status %d: %s", errUnexpected, pathname, a.status, a.body)
+		return found, w.failed(a, "reading "+pathname)
 	}
 	return found, json.Unmarshal(a.body, &found)
 }
 
-// verify reads back every page that was touched since the last time, and tells
-// of those that are not as they must be.
+// verify reads back every page that was written since the last time, and reports
+// those that are not as they must be.
 func (w *writer) verify(t *trial) {
 	for p := range w.touched {
 		if seen := must(w.look(p, false)); seen != p.is {
@@ -306,32 +304,33 @@ func (w *writer) verify(t *trial) {
 
 // choose decides on the next write.
 func (w *writer) choose() *write {
-	p := w.existing()
-	dice := w.rng.IntN(100)
-	switch {
-	case dice < 40 || p == nil:
-		return w.create()
-	case dice < 65:
-		return w.update(p)
-	case dice < 75:
-		return w.remove(p)
-	case dice < 85:
-		return w.batch(p)
-	case p.is.live == p.is.title:
-		return w.update(p) // there is nothing to publish
-	default:
-		return w.publish(p)
+	p, dice := w.existing(), w.rng.IntN(100)
+	if p == nil || dice < 40 {
+		fresh, title := w.newPage(), w.title()
+		return &write{
+			method: "POST", target: "/v6/pages", status: 201, key: w.someKey(),
+			body:    fmt.Sprintf(`{"siteId":%q,"pathname":%q,"title":%q}`, w.site, fresh.pathname, title),
+			changes: []change{{fresh, state{exists: true, title: title}}},
+		}
 	}
+	target, to := "/v6/pages/"+p.id, p.is
+	switch {
+	case dice < 50:
+		return &write{method: "DELETE", target: target, status: 204, changes: []change{{p, state{live: p.is.live}}}}
+	case dice < 60:
+		return w.batch(p)
+	case dice < 75 && to.live != to.title:
+		to.live = to.title
+		return &write{method: "POST", target: target + "/publish", status: 201, key: w.someKey(), publishes: true, changes: []change{{p, to}}}
+	}
+	to.title = w.title()
+	return &write{method: "PATCH", target: target, status: 200, body: fmt.Sprintf(`{"title":%q}`, to.title), changes: []change{{p, to}}}
 }
 
-// existing is one of the writer's pages, or nil. New ones are likelier: they
-// have been through less.
+// existing returns one of the writer's latest pages that is not deleted, or nil.
 func (w *writer) existing() *page {
 	recent := w.pages[max(0, len(w.pages)-200):]
-	for range 20 {
-		if len(recent) == 0 {
-			break
-		}
+	for range min(20, len(recent)) {
 		if p := recent[w.rng.IntN(len(recent))]; p.is.exists {
 			return p
 		}
@@ -339,7 +338,7 @@ func (w *writer) existing() *page {
 	return nil
 }
 
-// someKey is an idempotency key for every other request.
+// someKey returns an idempotency key for every other request.
 func (w *writer) someKey() string {
 	if w.rng.IntN(2) == 0 {
 		return ""
@@ -359,42 +358,7 @@ func (w *writer) newPage() *page {
 
 func (w *writer) title() string { return fmt.Sprintf("Title %d", w.rng.Uint64()) }
 
-func (w *writer) create() *write {
-	p, title := w.newPage(), w.title()
-	return &write{
-		method: "POST", target: "/v6/pages", status: 201, key: w.someKey(),
-		body:    fmt.Sprintf(`{"siteId":%q,"pathname":%q,"title":%q}`, w.site, p.pathname, title),
-		changes: []change{{p, state{exists: true, title: title}}},
-	}
-}
-
-func (w *writer) update(p *page) *write {
-	to := p.is
-	to.title = w.title()
-	return &write{
-		method: "PATCH", target: "/v6/pages/" + p.id, status: 200,
-		body:    fmt.Sprintf(`{"title":%q}`, to.title),
-		changes: []change{{p, to}},
-	}
-}
-
-func (w *writer) remove(p *page) *write {
-	return &write{
-		method: "DELETE", target: "/v6/pages/" + p.id, status: 204,
-		changes: []change{{p, state{live: p.is.live}}},
-	}
-}
-
-func (w *writer) publish(p *page) *write {
-	to := p.is
-	to.live = to.title
-	return &write{
-		method: "POST", target: "/v6/pages/" + p.id + "/publish", status: 201, key: w.someKey(), publishes: true,
-		changes: []change{{p, to}},
-	}
-}
-
-// batch makes pages, changes one, and deletes one if there is another.
+// batch creates pages, updates one, and deletes one if there is another.
 func (w *writer) batch(p *page) *write {
 	b := &write{method: "POST", target: "/v6/pages/batch", status: 200, key: w.someKey()}
 	var operations []string

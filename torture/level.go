@@ -43,7 +43,7 @@ func (g *gauge) read(metrics string) {
 
 func level(t *trial) {
 	s, l, theirs := loadedServer(t, nil)
-	l.closedLoop(t, steadyConnections, time.Second)
+	l.during(t, steadyConnections, 0, time.Second)
 	capacity := measureCapacity(t, s, l, theirs)
 	t.got("capacity", math.Round(capacity))
 	gauges := []*gauge{

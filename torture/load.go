@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// load is what many fast clients ask for, built beforehand, so that sending
+// load is the requests of many fast clients, built beforehand, so that sending
 // costs little: nine reads of a page to one new page, unless mix was called.
 type load struct {
 	addr    string
@@ -21,7 +21,7 @@ type load struct {
 	writes  []numbered
 	writing float64 // the share of writes
 	made    atomic.Int64
-	end     time.Time // when answers begin to be late; zero: never
+	end     time.Time // responses after it are counted apart; zero: none
 
 	reconnect bool          // every other request is sent on a new connection
 	timeout   time.Duration // of a request
@@ -40,7 +40,7 @@ func newNumbered(request []byte) numbered {
 	return numbered{request, bytes.Index(request, []byte(blank))}
 }
 
-// fill is the request with a number.
+// fill returns the request with a number.
 func (n numbered) fill(number int64) []byte {
 	text := bytes.Clone(n.text)
 	copy(text[n.digits:], fmt.Sprintf("%0*d", len(blank), number))
@@ -49,7 +49,7 @@ func (n numbered) fill(number int64) []byte {
 
 const loadPages = 500
 
-// newLoad makes a site with pages to read.
+// newLoad creates a site with pages to read.
 func newLoad(addr, key string) *load {
 	c := newClient(addr, key)
 	defer c.close()
@@ -79,18 +79,18 @@ func (l *load) mix() {
 	l.writing = 0.4
 }
 
-// tally is what came back.
+// tally counts responses.
 type tally struct {
 	good    int64 // 2xx
 	created int64 // of these, 201
-	written int64 // of the good ones, writes that came before the load's end
-	after   int64 // of the good ones, those that came after the load's end
+	written int64 // of the good ones, writes before the load's end
+	after   int64 // of the good ones, those after the load's end
 	refused int64 // 429 or 503, with Retry-After
-	wrong   int64 // any other answer
-	broken  int64 // no answer
-	failed  int64 // of all answers, those with 5xx
+	wrong   int64 // any other response
+	broken  int64 // no response
+	failed  int64 // of all responses, those with 5xx
 
-	took  []time.Duration // of good answers
+	took  []time.Duration // of good responses
 	first string          // the first wrong or broken one
 }
 
@@ -118,7 +118,7 @@ func (t *tally) note(a answer, err error, took time.Duration) {
 	switch {
 	case err != nil:
 		t.broken++
-		t.remember("no answer: %v", err)
+		t.remember("no response: %v", err)
 	case a.status/100 == 2:
 		t.good++
 		if a.status == 201 {
@@ -141,60 +141,29 @@ func (t *tally) remember(format string, args ...any) {
 	}
 }
 
-// closedLoop lets each connection send its next request as soon as the last was
-// answered.
-func (l *load) closedLoop(t *trial, connections int, d time.Duration) tally {
-	end := time.Now().Add(d)
-	return l.begin(t, connections, func() bool { return time.Now().Before(end) })()
-}
-
-// openLoop sends at a rate, whatever comes back: a connection that waits for
-// its answer leaves the next request to another one.
-func (l *load) openLoop(t *trial, connections int, rate float64, d time.Duration) tally {
-	var tickets atomic.Int64
-	start := time.Now()
-	l.end = start.Add(d)
+// during sends for some time, at a rate or, with 0, in a closed loop; see start.
+func (l *load) during(t *trial, connections int, rate float64, d time.Duration) tally {
+	l.end = time.Now().Add(d)
 	defer func() { l.end = time.Time{} }()
-	return l.begin(t, connections, func() bool {
-		due := time.Duration(float64(tickets.Add(1)) / rate * float64(time.Second))
-		time.Sleep(due - time.Since(start))
-		return time.Since(start) < d && due < d
-	})()
+	_, stop := l.start(t, connections, rate)
+	t.sleep(d)
+	return stop()
 }
 
-// start sends until it is stopped, and counts what was sent so far. Rate is how
-// many requests a second there are; 0: each connection sends its next one as
-// soon as the last was answered.
+// start sends until it is stopped, and counts what was sent so far. With a rate,
+// so many requests are sent each second, on any connection that does not wait for
+// a response. With 0, each connection sends as soon as it has its response.
 func (l *load) start(t *trial, connections int, rate float64) (sent *atomic.Int64, stop func() tally) {
 	sent = new(atomic.Int64)
 	var stopped atomic.Bool
 	start := time.Now()
-	wait := l.begin(t, connections, func() bool {
+	next := func() bool {
 		n := sent.Add(1)
 		if rate > 0 {
 			time.Sleep(time.Duration(float64(n)/rate*float64(time.Second)) - time.Since(start))
 		}
 		return !stopped.Load()
-	})
-	return sent, func() tally {
-		stopped.Store(true)
-		return wait()
 	}
-}
-
-// count is how many pages there are of those that the load made.
-func (l *load) count() (pages int) {
-	c := newClient(l.addr, l.key)
-	defer c.close()
-	check(c.list("/v6/pages?pathPrefix=/new/&siteId="+l.site, func(some []resource) bool {
-		pages += len(some)
-		return true
-	}))
-	return pages
-}
-
-// begin opens connections that send while next says so.
-func (l *load) begin(t *trial, connections int, next func() bool) (wait func() tally) {
 	var mu sync.Mutex
 	var all tally
 	var workers sync.WaitGroup
@@ -207,10 +176,22 @@ func (l *load) begin(t *trial, connections int, next func() bool) (wait func() t
 			all.add(mine)
 		})
 	}
-	return func() tally {
+	return sent, func() tally {
+		stopped.Store(true)
 		workers.Wait()
 		return all
 	}
+}
+
+// count returns how many pages there are of those that the load created.
+func (l *load) count() (pages int) {
+	c := newClient(l.addr, l.key)
+	defer c.close()
+	check(c.list("/v6/pages?pathPrefix=/new/&siteId="+l.site, func(some []resource) bool {
+		pages += len(some)
+		return true
+	}))
+	return pages
 }
 
 func (l *load) connection(t *trial, rng *rand.Rand, next func() bool) (mine tally) {
@@ -247,7 +228,7 @@ func (l *load) connection(t *trial, rng *rand.Rand, next func() bool) (mine tall
 	return mine
 }
 
-// p99 is the time that one request in a hundred took longer than.
+// p99 is the time within which 99 of 100 requests were done.
 func p99(took []time.Duration) time.Duration {
 	if len(took) == 0 {
 		return 0

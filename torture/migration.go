@@ -55,12 +55,12 @@ func migration(t *trial) {
 	m := &migrating{trial: t, pg: pg}
 	m.before = m.version()
 	l := m.fill(previous)
-	warm := l.closedLoop(t, migrationConnections, 2*time.Second)
-	steady := l.closedLoop(t, migrationConnections, pick(t, 5*time.Second, 2*time.Second))
+	warm := l.during(t, migrationConnections, 0, 2*time.Second)
+	steady := l.during(t, migrationConnections, 0, pick(t, 5*time.Second, 2*time.Second))
 	capacity := float64(steady.good) / pick(t, 5., 2.)
 	t.got("capacity", math.Round(capacity))
 	waits := m.watchWaits()
-	usual := l.openLoop(t, migrationConnections, capacity/2, pick(t, 10*time.Second, 3*time.Second))
+	usual := l.during(t, migrationConnections, capacity/2, pick(t, 10*time.Second, 3*time.Second))
 	waits.got("usualLongestWaitMs")
 	t.got("usualSlowestMs", ms(usual.slowest()))
 
@@ -216,7 +216,7 @@ func (m *migrating) killInTheMiddle() {
 func (m *migrating) check(l *load, created int64) {
 	t := m.trial
 	l.addr = m.serve("another").addr
-	read := l.closedLoop(t, migrationConnections, time.Second)
+	read := l.during(t, migrationConnections, 0, time.Second)
 	t.want(read.good == read.sent(), "of the new version's answers %d of %d are wrong: %s", read.sent()-read.good, read.sent(), read.first)
 	there := l.count()
 	t.want(int64(there) == created+read.created, "%d pages are there, and %d were made", there, created+read.created)

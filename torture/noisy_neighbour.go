@@ -63,5 +63,5 @@ func paced(t *trial, addr, key, page string, connections int, rate float64, d ti
 	c := newClient(addr, key)
 	read := c.request("GET", "/v6/pages/"+page, "")
 	l := &load{addr: addr, reads: [][]byte{read, read, read, c.request("PATCH", "/v6/pages/"+page, `{"title":"By `+key[:6]+`"}`)}}
-	return l.openLoop(t, connections, rate, d)
+	return l.during(t, connections, rate, d)
 }

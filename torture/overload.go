@@ -44,7 +44,7 @@ func overload(t *trial, pg *postgres) {
 	s, l, theirs := loadedServer(t, pg)
 	l.mix()
 	t.progress.show(0, overloadRounds, "warming up")
-	l.closedLoop(t, steadyConnections, time.Second)
+	l.during(t, steadyConnections, 0, time.Second)
 	o := overloaded{trial: t, server: s, load: l, theirs: theirs, probes: map[string]*tally{"healthz": {}, "readyz": {}}}
 	o.capacity()
 	for round := range pick(t, overloadRounds, 1) {
@@ -102,7 +102,7 @@ func (o *overloaded) capacity() float64 {
 func measureCapacity(t *trial, s *server, l *load, theirs cores) float64 {
 	d := pick(t, 4*time.Second, time.Second)
 	cpuBefore, busyBefore := s.cpu(), busy(theirs)
-	steady := l.closedLoop(t, steadyConnections, d)
+	steady := l.during(t, steadyConnections, 0, d)
 	cpu := (s.cpu() - cpuBefore).Seconds() / d.Seconds()
 	others := (busy(theirs)-busyBefore).Seconds()/d.Seconds() - cpu
 	t.want(t.short || others < 0.1, "other programs took %.0f %% of the server's cores: nothing can be measured", 100*others)
@@ -119,7 +119,7 @@ func (o *overloaded) round() {
 		probe := &load{addr: o.server.addr, reads: [][]byte{newClient("", "").request("GET", "/"+name, "")}}
 		_, stop[name] = probe.start(o.trial, 1, probesPerSecond)
 	}
-	back := o.load.openLoop(o.trial, floodConnections, overloadFactor*before, d)
+	back := o.load.during(o.trial, floodConnections, overloadFactor*before, d)
 	for name := range o.probes {
 		o.probes[name].add(stop[name]())
 	}
@@ -138,7 +138,7 @@ func (o *overloaded) round() {
 // recovery looks at whole seconds until one of them is as good as before.
 func (o *overloaded) recovery(least float64) (seconds float64) {
 	for seconds = 1; seconds <= recoverySeconds; seconds++ {
-		last := o.load.closedLoop(o.trial, steadyConnections, time.Second)
+		last := o.load.during(o.trial, steadyConnections, 0, time.Second)
 		if last.failed == 0 && (o.short || float64(last.good) >= least) {
 			break
 		}

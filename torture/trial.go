@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// trial is one run under way: its folder, its choices, its processes, and what
-// it has found.
+// trial is the execution of a run: its folder, its choices, its processes, and
+// its results.
 type trial struct {
 	ctx      context.Context //nolint:containedctx // a trial is one bounded piece of work, and the context is its bound
 	dir      string
@@ -39,20 +39,20 @@ func newTrial(ctx context.Context, name, dir, binary string, short bool, seed ui
 	}
 }
 
-// prepare makes the folder and the App key.
+// prepare creates the folder and the App key.
 func (t *trial) prepare() {
 	check(os.Mkdir(t.dir, 0o755))
 	t.key = strings.TrimSpace(string(must(exec.CommandContext(t.ctx, t.binary, "keygen").Output())))
 }
 
-// random is a source of choices for one goroutine.
+// random returns a source of choices for one goroutine.
 func (t *trial) random() *rand.Rand {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return rand.New(rand.NewPCG(t.rng.Uint64(), t.rng.Uint64()))
 }
 
-// pick is the first value, or in the short form the second.
+// pick returns the first value, or in the short form the second.
 func pick[T any](t *trial, full, short T) T {
 	if t.short {
 		return short
@@ -62,14 +62,14 @@ func pick[T any](t *trial, full, short T) T {
 
 func (t *trial) folder(name string) string { return filepath.Join(t.dir, name) }
 
-// got notes a figure.
+// got records a figure.
 func (t *trial) got(name string, value any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.figures = append(t.figures, figure{name, value})
 }
 
-// section notes the figures of a part of the run under a name.
+// section records the figures of a part of the run under a name.
 func (t *trial) section(name string, note func()) {
 	first := len(t.figures)
 	note()
@@ -77,21 +77,21 @@ func (t *trial) section(name string, note func()) {
 	t.figures = append(t.figures[:first], figure{name, inner})
 }
 
-// want notes a problem unless something holds.
+// want records a problem unless something holds.
 func (t *trial) want(holds bool, format string, args ...any) {
 	if !holds {
 		t.problem(format, args...)
 	}
 }
 
-// problem notes what failed the run.
+// problem records what failed the run.
 func (t *trial) problem(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.problems = append(t.problems, fmt.Sprintf(format, args...))
 }
 
-// shownProblems bounds what a line repeats of many like problems.
+// shownProblems is how many problems a line shows.
 const shownProblems = 5
 
 func (t *trial) report() figures {
@@ -105,7 +105,7 @@ func (t *trial) report() figures {
 	return t.figures
 }
 
-// atEnd leaves something to the end of the run, whatever becomes of it.
+// atEnd calls a function at the end of the run, also if that fails.
 func (t *trial) atEnd(end func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -167,8 +167,8 @@ func (f figures) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// progress tells people how far a run is: a bar on a terminal, and elsewhere a
-// line every few seconds.
+// progress prints how far a run is: on one line of a terminal, and elsewhere on
+// a new line every few seconds.
 type progress struct {
 	name     string
 	terminal bool
@@ -176,7 +176,6 @@ type progress struct {
 
 	mu   sync.Mutex
 	last time.Time
-	open bool // a bar stands on the line
 }
 
 func newProgress(name string) *progress {
@@ -184,9 +183,7 @@ func newProgress(name string) *progress {
 	return &progress{name: name, start: time.Now(), terminal: err == nil && info.Mode()&os.ModeCharDevice != 0}
 }
 
-const barWidth = 30
-
-// show tells that done of total is done, and what is going on.
+// show prints how much of total is done, and what the run does.
 func (p *progress) show(done, total int, format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -199,22 +196,16 @@ func (p *progress) show(done, total int, format string, args ...any) {
 	}
 	p.last = time.Now()
 	done = min(done, total)
-	text := fmt.Sprintf(format, args...)
-	seconds := time.Since(p.start).Seconds()
-	if !p.terminal {
-		fmt.Fprintf(os.Stderr, "%s: %3.0f s, %d %%: %s\n", p.name, seconds, 100*done/max(1, total), text)
-		return
+	text := fmt.Sprintf("%s: %3.0f s, %d %%: %s", p.name, time.Since(p.start).Seconds(), 100*done/max(1, total), fmt.Sprintf(format, args...))
+	if p.terminal {
+		say(os.Stderr, "\r\033[K%s", text)
+	} else {
+		say(os.Stderr, "%s\n", text)
 	}
-	full := barWidth * done / max(1, total)
-	fmt.Fprintf(os.Stderr, "\r\033[K%s [%s%s] %3.0f s, %s", p.name, strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), seconds, text)
-	p.open = true
 }
 
 func (p *progress) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.open {
-		fmt.Fprint(os.Stderr, "\r\033[K")
+	if p.terminal {
+		say(os.Stderr, "\r\033[K")
 	}
-	p.open = false
 }

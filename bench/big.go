@@ -87,14 +87,14 @@ func (b *bench) measureBigOn(ctx context.Context, e engine, found *big) {
 	defer func() { g.stop() }()
 	g.start(ctx)
 	g.loaded = &contents{dataset: dataset{pages: found.Pages, locales: []string{locale}}}
-	check(g.grow(ctx, 1, b.progress(e.label()+", one site", 0, found.Pages)))
+	g.grow(ctx, 1, b.progress(e.label()+", one site", 0, found.Pages))
 	g.stop()
 	e.settle(ctx, bigSite)
 	g.start(ctx)
 	for round := range b.rounds {
 		for _, work := range bigWork {
 			b.status("round %d of %d: %s, %s", round+1, b.rounds, found.title(work), e.label())
-			f := must(b.measureWork(ctx, g, work, found.Changes))
+			f := b.measureWork(ctx, g, work, found.Changes)
 			found.Rounds = found.Rounds.add(round, work, e.label(), f)
 			b.line("%s, %s: %s, readers' p99 %s, before %s", e.label(), found.title(work), rateText(f.rate()), durationText(f.During.P99), durationText(f.Usual.P99))
 		}
@@ -102,38 +102,31 @@ func (b *bench) measureBigOn(ctx context.Context, e engine, found *big) {
 }
 
 // measureWork does one piece of work.
-func (b *bench) measureWork(ctx context.Context, g *galley, work string, changes int) (f bigFigure, err error) {
+func (b *bench) measureWork(ctx context.Context, g *galley, work string, changes int) (f bigFigure) {
 	service, database := g.processes()
-	err = b.undisturbed(ctx, g.label+", "+work, slices.Concat(service, database), func() (s span, err error) {
+	b.undisturbed(ctx, g.label+", "+work, slices.Concat(service, database), func() span {
 		f = bigFigure{Pages: changes, Rows: g.publishedRows(changes)}
-		do := func() error { return g.publishAll(ctx, changes) }
+		do := func() { g.publishAll(ctx, changes) }
 		if work == duplicating {
 			f.Pages, f.Rows = g.loaded.size(), g.copiedRows()
-			do = func() error { return g.duplicate(ctx) }
+			do = func() { g.duplicate(ctx) }
 		} else {
-			err = g.edit(ctx, changes)
+			g.edit(ctx, changes)
 		}
-		// Every page is read once, so that what is usual is not a first visit.
+		// Every page is read once, so that the usual latency is not that of a first read.
 		for _, id := range g.loaded.pageIDs[:readPages] {
-			err = errors.Join(err, g.call(ctx, "GET", livePage(id), nil, nil))
+			g.call(ctx, "GET", livePage(id), nil, nil)
 		}
-		if err != nil {
-			return s, err
-		}
-		return spanOf(func() (err error) {
-			if f.Usual, err = g.readWhile(ctx, func() error { return pause(ctx, b.lengths.measured) }); err != nil {
-				return err
-			}
-			f.During, err = g.readWhile(ctx, func() error {
+		return spanOf(func() {
+			f.Usual = g.readWhile(ctx, func() { pause(ctx, b.lengths.measured) })
+			f.During = g.readWhile(ctx, func() {
 				start := time.Now()
-				err := do()
+				do()
 				f.Took = time.Since(start)
-				return err
 			})
-			return err
 		})
 	})
-	return f, err
+	return f
 }
 
 // rows are how many a page has in a version.
@@ -174,7 +167,7 @@ func (c *contents) edited(changes int) iter.Seq[int] {
 }
 
 // edit changes the titles of some pages all over the first site, in the draft.
-func (g *galley) edit(ctx context.Context, changes int) error {
+func (g *galley) edit(ctx context.Context, changes int) {
 	c := g.loaded
 	var updates []map[string]any
 	for number := range c.edited(changes) {
@@ -182,59 +175,39 @@ func (g *galley) edit(ctx context.Context, changes int) error {
 		updates = append(updates, map[string]any{"op": "update", "pageId": c.pageIDs[number], "title": title})
 	}
 	for some := range slices.Chunk(updates, batchSize) {
-		if err := g.call(ctx, "POST", "/v6/pages/batch", map[string]any{"siteId": c.siteIDs[0], "operations": some}, nil); err != nil {
-			return err
-		}
+		g.batch(ctx, c.siteIDs[0], some, nil)
 	}
-	return nil
 }
 
 // publishAll publishes the first site, in which so many changes must be found.
-func (g *galley) publishAll(ctx context.Context, changes int) error {
+func (g *galley) publishAll(ctx context.Context, changes int) {
 	var publish struct{ ChangeCount int }
-	err := g.call(ctx, "POST", "/v2/sites/"+g.loaded.siteIDs[0]+"/publish", map[string]any{}, &publish)
-	if err == nil && publish.ChangeCount != changes {
-		err = fmt.Errorf("expected %d changes to go live, got %d", changes, publish.ChangeCount)
+	g.call(ctx, "POST", "/v2/sites/"+g.loaded.siteIDs[0]+"/publish", map[string]any{}, &publish)
+	if publish.ChangeCount != changes {
+		check(fmt.Errorf("expected %d changes to go live, got %d", changes, publish.ChangeCount))
 	}
-	return err
 }
 
 // duplicate copies the first site; the copy must have pages.
-func (g *galley) duplicate(ctx context.Context) error {
+func (g *galley) duplicate(ctx context.Context) {
 	var site struct{ ID string }
-	if err := g.call(ctx, "POST", "/v2/sites/"+g.loaded.siteIDs[0]+"/duplicate", map[string]any{"name": "Copy"}, &site); err != nil {
-		return err
-	}
 	var found struct{ Data []any }
-	err := g.call(ctx, "GET", "/v6/pages?versionRef=ref:live&siteId="+site.ID, nil, &found)
-	if err == nil && len(found.Data) == 0 {
-		err = errors.New("the copy of a site has no pages")
+	g.call(ctx, "POST", "/v2/sites/"+g.loaded.siteIDs[0]+"/duplicate", map[string]any{"name": "Copy"}, &site)
+	g.call(ctx, "GET", "/v6/pages?versionRef=ref:live&siteId="+site.ID, nil, &found)
+	if len(found.Data) == 0 {
+		check(errors.New("the copy of a site has no pages"))
 	}
-	return err
 }
 
 func livePage(id string) string { return "/v6/pages/" + id + "?versionRef=ref:live" }
 
 // readWhile reads live pages while something happens, by a few clients that
 // leave the server time for it.
-func (g *galley) readWhile(ctx context.Context, happens func() error) (latency, error) {
+func (g *galley) readWhile(ctx context.Context, happens func()) latency {
 	readers := newGenerator(g.address, g.headers(), bigReaders, http.StatusOK, func(r *rand.Rand) request {
 		id := g.loaded.pageIDs[r.IntN(readPages)]
 		return request{"GET", livePage(id), "", id}
 	})
-	defer readers.close()
 	readers.pause = readerPause
-	var took []time.Duration
-	failed := make(chan error, 1)
-	go func() {
-		var err error
-		took, err = readers.run(ctx, time.Hour)
-		failed <- err
-	}()
-	err := happens()
-	readers.finish()
-	if err := errors.Join(err, <-failed); err != nil {
-		return latency{}, err
-	}
-	return latencyOf(took), nil
+	return latencyOf(readers.runBeside(ctx, time.Hour, happens))
 }

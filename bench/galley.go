@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -88,15 +87,15 @@ func (g *galley) load(ctx context.Context, data dataset) {
 		return
 	}
 	g.loaded = &contents{dataset: dataset{pages: data.pages, locales: data.locales}, pages: data.all()}
-	check(g.grow(ctx, data.sites, func(int) {}))
+	g.grow(ctx, data.sites, func(int) {})
 }
 
 // loaders is how many connections put sites in.
 const loaders = 4
 
-// grow makes sites until there are so many, each by one connection, and calls a
+// grow creates sites until there are so many, each by one connection, and calls a
 // function after every batch of pages.
-func (g *galley) grow(ctx context.Context, sites int, loaded func(pages int)) error {
+func (g *galley) grow(ctx context.Context, sites int, loaded func(pages int)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c := g.loaded
@@ -105,36 +104,31 @@ func (g *galley) grow(ctx context.Context, sites int, loaded func(pages int)) er
 	c.siteIDs = slices.Concat(c.siteIDs, make([]string, sites-from))
 	c.pageIDs = slices.Concat(c.pageIDs, make([]string, c.size()-len(c.pageIDs)))
 	var next atomic.Int64
+	load := func() {
+		for site := from + int(next.Add(1)) - 1; site < sites && ctx.Err() == nil; site = from + int(next.Add(1)) - 1 {
+			g.loadSite(ctx, site, loaded)
+		}
+	}
 	var wg sync.WaitGroup
 	for range loaders {
 		wg.Go(func() {
-			for ctx.Err() == nil {
-				site := from + int(next.Add(1)) - 1
-				if site >= sites {
-					return
-				}
-				if err := g.loadSite(ctx, site, loaded); err != nil {
-					cancel(err) // of several, the first counts
-				}
+			if err := recovered(load); err != nil {
+				cancel(err) // of several, the first counts
 			}
 		})
 	}
 	wg.Wait()
-	return context.Cause(ctx)
+	check(context.Cause(ctx))
 }
 
-// loadSite makes a site of the dataset with its locales and pages.
-func (g *galley) loadSite(ctx context.Context, site int, loaded func(pages int)) error {
+// loadSite creates a site of the dataset with its locales and pages.
+func (g *galley) loadSite(ctx context.Context, site int, loaded func(pages int)) {
 	c := g.loaded
 	var made struct{ ID string }
-	if err := g.call(ctx, "POST", "/v2/sites", map[string]any{"name": fmt.Sprintf("Site %d", site)}, &made); err != nil {
-		return err
-	}
+	g.call(ctx, "POST", "/v2/sites", map[string]any{"name": fmt.Sprintf("Site %d", site)}, &made)
 	c.siteIDs[site] = made.ID
 	for _, code := range c.locales {
-		if err := g.call(ctx, "POST", "/v2/locales", map[string]any{"siteId": made.ID, "locale": code}, nil); err != nil {
-			return err
-		}
+		g.call(ctx, "POST", "/v2/locales", map[string]any{"siteId": made.ID, "locale": code}, nil)
 	}
 	end := (site + 1) * c.dataset.pages
 	for start := site * c.dataset.pages; start < end; start += batchSize {
@@ -142,71 +136,55 @@ func (g *galley) loadSite(ctx context.Context, site int, loaded func(pages int))
 		for number := start; number < min(start+batchSize, end); number++ {
 			pages = append(pages, c.page(number))
 		}
-		ids, err := g.createPages(ctx, made.ID, pages)
-		if err != nil {
-			return err
-		}
-		copy(c.pageIDs[start:], ids)
-		loaded(len(ids))
+		copy(c.pageIDs[start:], g.createPages(ctx, made.ID, pages))
+		loaded(len(pages))
 	}
-	return nil
 }
 
-// createPages makes pages, at most a batch of them, and puts them live: a big
-// site goes live in parts, since one request may not take too long.
-func (g *galley) createPages(ctx context.Context, siteID string, pages []page) ([]string, error) {
+// createPages creates pages, at most a batch of them, and publishes them: a big
+// site is published in parts, since one request may not take too long.
+func (g *galley) createPages(ctx context.Context, siteID string, pages []page) (ids []string) {
 	var creates, overrides []map[string]any
 	for _, p := range pages {
 		creates = append(creates, map[string]any{"op": "create", "pathname": p.pathname, "title": p.title, "description": p.description})
 	}
 	var made struct{ Results []struct{ ID string } }
-	if err := g.call(ctx, "POST", "/v6/pages/batch", map[string]any{"siteId": siteID, "operations": creates}, &made); err != nil {
-		return nil, err
-	}
-	ids := make([]string, len(pages))
+	g.batch(ctx, siteID, creates, &made)
 	for i, p := range pages {
-		ids[i] = made.Results[i].ID
+		ids = append(ids, made.Results[i].ID)
 		if p.locale != "" {
 			overrides = append(overrides, map[string]any{"op": "update", "pageId": ids[i], "locale": p.locale, "pathname": p.localPathname, "title": p.localTitle})
 		}
 	}
 	if len(overrides) > 0 {
-		if err := g.call(ctx, "POST", "/v6/pages/batch", map[string]any{"siteId": siteID, "operations": overrides}, nil); err != nil {
-			return nil, err
-		}
+		g.batch(ctx, siteID, overrides, nil)
 	}
-	return ids, g.call(ctx, "POST", "/v2/sites/"+siteID+"/publish", map[string]any{"pageIds": ids}, nil)
+	g.call(ctx, "POST", "/v2/sites/"+siteID+"/publish", map[string]any{"pageIds": ids}, nil)
+	return ids
+}
+
+func (g *galley) batch(ctx context.Context, siteID string, operations []map[string]any, into any) {
+	g.call(ctx, "POST", "/v6/pages/batch", map[string]any{"siteId": siteID, "operations": operations}, into)
 }
 
 // call sends one request outside of measurements.
-func (g *galley) call(ctx context.Context, method, target string, body, into any) error {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+g.address+target, bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
+func (g *galley) call(ctx context.Context, method, target string, body, into any) {
+	req := must(http.NewRequestWithContext(ctx, method, "http://"+g.address+target, bytes.NewReader(must(json.Marshal(body)))))
 	req.Header.Set("x-api-key", g.key)
 	req.Header.Set("content-type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	answer, err := io.ReadAll(resp.Body)
-	err = errors.Join(err, resp.Body.Close())
-	if err != nil || resp.StatusCode >= 300 {
-		return errors.Join(err, refusedBy(resp.StatusCode, fmt.Errorf("%s %s: status %d: %.500s", method, target, resp.StatusCode, answer)))
+	resp := must(http.DefaultClient.Do(req))
+	defer func() { _ = resp.Body.Close() }() // it was read to its end
+	answer := must(io.ReadAll(resp.Body))
+	if resp.StatusCode >= 300 {
+		check(refusedBy(resp.StatusCode, fmt.Errorf("%s %s: status %d: %.500s", method, target, resp.StatusCode, answer)))
 	}
 	switch into := into.(type) {
 	case nil:
-		return nil
 	case *[]byte: // as it is
 		*into = answer
-		return nil
+	default:
+		check(json.Unmarshal(answer, into))
 	}
-	return json.Unmarshal(answer, into)
 }
 
 func (g *galley) headers() string { return "x-api-key: " + g.key + "\r\n" }
@@ -304,9 +282,9 @@ func (g *galley) newPage(like page) string {
 	return fmt.Sprintf(`"pathname":"/new/%d","title":%q,"description":%q`, g.next.Add(1), like.title, like.description)
 }
 
-// sample is one answer to an operation, for those that imitate it.
-func (g *galley) sample(ctx context.Context, op operation) (answer json.RawMessage, err error) {
+// sample returns one response to an operation, for those that imitate it.
+func (g *galley) sample(ctx context.Context, op operation) (answer []byte) {
 	build, _ := g.builder(op)
-	err = g.call(ctx, "GET", build(rand.New(rand.NewPCG(1, 1))).target, nil, &answer)
-	return answer, err
+	g.call(ctx, "GET", build(rand.New(rand.NewPCG(1, 1))).target, nil, &answer)
+	return answer
 }

@@ -73,6 +73,22 @@ func (g *generator) close() {
 // finish ends a run before its time.
 func (g *generator) finish() { g.finished.Store(true) }
 
+// runBeside runs while something happens, for some time at most, and closes the
+// generator.
+func (g *generator) runBeside(ctx context.Context, length time.Duration, happens func()) (took []time.Duration) {
+	defer g.close()
+	failed := make(chan error, 1)
+	go func() {
+		var err error
+		took, err = g.run(ctx, length)
+		failed <- err
+	}()
+	err := recovered(happens)
+	g.finish()
+	check(errors.Join(err, <-failed))
+	return took
+}
+
 // run sends requests for some time and waits for every response. A response that
 // is not the one expected ends it.
 func (g *generator) run(ctx context.Context, length time.Duration) (took []time.Duration, err error) {

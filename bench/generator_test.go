@@ -80,11 +80,10 @@ func TestRefusedRequestsAreMeasuredAgain(t *testing.T) {
 		return 200
 	})
 	measure := func(status int) (tries int, err error) {
-		err = (&bench{force: true}).undisturbed(t.Context(), "reads", nil, func() (span, error) {
-			tries++
-			return spanOf(func() error {
-				_, err := asking(t, address, 1, status, "").run(t.Context(), 10*time.Millisecond)
-				return err
+		err = recovered(func() {
+			(&bench{force: true}).undisturbed(t.Context(), "reads", nil, func() span {
+				tries++
+				return spanOf(func() { must(asking(t, address, 1, status, "").run(t.Context(), 10*time.Millisecond)) })
 			})
 		})
 		return tries, err

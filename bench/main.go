@@ -38,7 +38,13 @@ type bench struct {
 }
 
 func main() {
-	defer exitOnFailure()
+	if err := recovered(run); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run() {
 	if len(os.Args) == 4 && os.Args[1] == "serve-bare" {
 		serveBare(os.Args[2], os.Args[3])
 	}
@@ -69,29 +75,33 @@ func main() {
 // failure is what check panics with.
 type failure struct{ error }
 
-// check ends the program with an error, after what was deferred. Only the main
-// goroutine may call it.
+// check ends what recovered called with an error, after what was deferred. Other
+// goroutines may call it only below a recovered of their own.
 func check(err error) {
 	if err != nil {
 		panic(failure{err})
 	}
 }
 
-// must returns a value, or ends the program like check.
+// must returns a value, or fails like check.
 func must[T any](value T, err error) T {
 	check(err)
 	return value
 }
 
-func exitOnFailure() {
-	switch cause := recover().(type) {
-	case nil:
-	case failure:
-		fmt.Fprintln(os.Stderr, "bench:", cause.error)
-		os.Exit(1)
-	default:
-		panic(cause)
-	}
+// recovered calls a function and returns the error that it failed with.
+func recovered(do func()) (err error) {
+	defer func() {
+		switch cause := recover().(type) {
+		case nil:
+		case failure:
+			err = cause.error
+		default:
+			panic(cause)
+		}
+	}()
+	do()
+	return nil
 }
 
 // runIn runs everything in a new folder, which is removed afterwards.

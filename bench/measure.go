@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -36,13 +37,13 @@ func latencyOf(took []time.Duration) latency {
 type lengths struct{ warm, measured time.Duration }
 
 // measure loads a contestant with an operation and returns what that took.
-func (b *bench) measure(ctx context.Context, c contestant, op operation) (f figure, err error) {
+func (b *bench) measure(ctx context.Context, c contestant, op operation) (f figure) {
 	service, database := c.processes()
-	err = b.undisturbed(ctx, c.name()+", "+op.name, slices.Concat(service, database), func() (during span, err error) {
-		f, during, err = b.try(ctx, c, op)
-		return during, err
+	b.undisturbed(ctx, c.name()+", "+op.name, slices.Concat(service, database), func() (during span) {
+		f, during = b.try(ctx, c, op)
+		return during
 	})
-	return f, err
+	return f
 }
 
 // warmUp is how many requests it takes until a contestant has been asked for
@@ -60,27 +61,16 @@ func warmUp(c contestant, op operation) int {
 	return 1
 }
 
-func (b *bench) try(ctx context.Context, c contestant, op operation) (f figure, during span, err error) {
+func (b *bench) try(ctx context.Context, c contestant, op operation) (f figure, during span) {
 	build, status := c.builder(op)
 	clients, items := op.load()
 	d := newGenerator(c.target(), c.headers(), clients, status, build)
 	defer d.close()
 	var took []time.Duration
 	for sent := 0; sent < warmUp(c, op); sent += max(1, len(took)) {
-		if took, err = d.run(ctx, b.lengths.warm); err != nil {
-			return f, during, err
-		}
+		took = must(d.run(ctx, b.lengths.warm))
 	}
-	during, err = spanOf(func() error {
-		took, err = d.run(ctx, b.lengths.measured)
-		return err
-	})
-	if err != nil {
-		return f, during, err
-	}
-	if len(took) == 0 {
-		return f, during, errors.New("no request was answered")
-	}
+	during = spanOf(func() { took = must(d.run(ctx, b.lengths.measured)) })
 	service, database := c.processes()
 	items *= len(took)
 	return figure{
@@ -89,28 +79,27 @@ func (b *bench) try(ctx context.Context, c contestant, op operation) (f figure, 
 		Database: during.spent(database) / time.Duration(items),
 		Requests: len(took),
 		latency:  latencyOf(took),
-	}, during, nil
+	}, during
 }
 
-// undisturbed measures something, and once more when the machine did something
-// else meanwhile than the given processes asked for.
-func (b *bench) undisturbed(ctx context.Context, what string, processes []int, measure func() (span, error)) error {
+// undisturbed measures something, and again if other processes than the given
+// ones used the machine meanwhile.
+func (b *bench) undisturbed(ctx context.Context, what string, processes []int, measure func() span) {
 	for end := time.Now().Add(quietWithin); ; {
 		if !b.force {
-			if err := waitForQuiet(ctx); err != nil {
-				return err
-			}
+			waitForQuiet(ctx)
 		}
-		during, err := measure()
+		var during span
+		err := recovered(func() { during = measure() })
 		if err == nil {
 			if err = during.disturbance(processes); err == nil || b.force {
-				return nil
+				return
 			}
 		} else if !errors.Is(err, errRefused) {
-			return fmt.Errorf("%s: %w", what, err)
+			check(fmt.Errorf("%s: %w", what, err))
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%s: %w", what, err)
+			check(fmt.Errorf("%s: %w", what, err))
 		}
 		b.status("%s: once more, since %v", what, err)
 	}
@@ -124,11 +113,11 @@ const (
 	quietWithin = 15 * time.Minute // a run of half an hour is worth that
 )
 
-// errRefused says that a server has refused a request, which none does at this
+// errRefused means that a server responded with 503, which none does at this
 // load unless its machine is stalled.
 var errRefused = errors.New("the server was too busy")
 
-// refusedBy marks what a status says about an error.
+// refusedBy adds errRefused to the error of a 503.
 func refusedBy(status int, err error) error {
 	if status == http.StatusServiceUnavailable {
 		return errors.Join(errRefused, err)
@@ -144,27 +133,22 @@ type reading struct {
 	table        map[int]process
 }
 
-func takeReading() (r reading, err1 error) {
-	var err2 error
-	r.at = time.Now()
-	r.busy, r.stolen, err1 = busy()
-	r.table, err2 = processes()
-	return r, errors.Join(err1, err2)
+func takeReading() reading {
+	r := reading{at: time.Now(), table: processes()}
+	line, _, _ := strings.Cut(string(must(os.ReadFile("/proc/stat"))), "\n")
+	r.busy, r.stolen = parseBusy(line)
+	return r
 }
 
 // span is the time between two readings.
 type span struct{ from, to reading }
 
 // spanOf is the time that something takes.
-func spanOf(happens func() error) (s span, err error) {
-	if s.from, err = takeReading(); err != nil {
-		return s, err
-	}
-	if err = happens(); err != nil {
-		return s, err
-	}
-	s.to, err = takeReading()
-	return s, err
+func spanOf(happens func()) (s span) {
+	s.from = takeReading()
+	happens()
+	s.to = takeReading()
+	return s
 }
 
 func (s span) length() time.Duration { return s.to.at.Sub(s.from.at) }
@@ -174,7 +158,7 @@ func (s span) spent(roots []int) time.Duration {
 	return total(within(s.to.table, roots)) - total(within(s.from.table, roots))
 }
 
-// foreign tells which share of all cores others used than this process and
+// foreign returns which share of all cores others used than this process and
 // those under measurement, and the busiest of those others.
 func (s span) foreign(measured []int) (share float64, busiest process) {
 	own := within(s.to.table, measured)
@@ -201,33 +185,27 @@ func (s span) share(used time.Duration) float64 {
 
 // waitForQuiet waits until nothing else runs on this machine, and no contestant
 // has work left over.
-func waitForQuiet(ctx context.Context) error {
-	deadline := time.Now().Add(quietWithin)
-	for {
-		window, err := spanOf(func() error { return pause(ctx, quietWindow) })
-		if err != nil {
-			return err
-		}
-		share, busiest := window.foreign(nil)
+func waitForQuiet(ctx context.Context) {
+	for deadline := time.Now().Add(quietWithin); ; {
+		share, busiest := spanOf(func() { pause(ctx, quietWindow) }).foreign(nil)
 		if share < maxForeign {
-			return nil
+			return
 		} else if time.Now().After(deadline) {
-			return disturbed(share, busiest)
+			check(disturbed(share, busiest))
 		}
 	}
 }
 
 // pause waits, unless the context ends.
-func pause(ctx context.Context, length time.Duration) error {
+func pause(ctx context.Context, length time.Duration) {
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		check(ctx.Err())
 	case <-time.After(length):
-		return nil
 	}
 }
 
-// disturbance tells what is wrong with figures from a time, if anything is.
+// disturbance returns an error if something else disturbed the measurement.
 func (s span) disturbance(measured []int) error {
 	if share, busiest := s.foreign(measured); share >= maxForeign {
 		return disturbed(share, busiest)

@@ -23,34 +23,22 @@ type process struct {
 }
 
 // processes reads all processes there are.
-func processes() (map[int]process, error) {
-	files, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		return nil, err
-	}
-	table := make(map[int]process, len(files))
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue // it has ended meanwhile
+func processes() map[int]process {
+	table := map[int]process{}
+	for _, file := range must(filepath.Glob("/proc/[0-9]*/stat")) {
+		if text, err := os.ReadFile(file); err == nil { // else it has ended meanwhile
+			p := must(parseStat(text))
+			table[p.pid] = p
 		}
-		p, err := parseStat(text)
-		if err != nil {
-			return nil, err
-		}
-		table[p.pid] = p
 	}
-	return table, nil
+	return table
 }
 
 func parseStat(text []byte) (process, error) {
 	// The name is in parentheses and may hold anything, also parentheses.
 	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
-	if open < 0 || end < open {
-		return process{}, fmt.Errorf("can't read process %q", text)
-	}
 	fields := strings.Fields(string(text[end+1:]))
-	if len(fields) < 15 {
+	if open < 0 || end < open || len(fields) < 15 {
 		return process{}, fmt.Errorf("can't read process %q", text)
 	}
 	p := process{name: string(text[open+1 : end])}
@@ -104,31 +92,15 @@ func residentOf(pid int) (int64, error) {
 	return 0, fmt.Errorf("process %d has no VmRSS", pid)
 }
 
-// busy is the CPU time that all processes have used, and that which other
-// machines have had instead. Interrupts are left out: our own traffic causes
-// most of them, and nobody is charged for them.
-func busy() (used, stolen time.Duration, err error) {
-	text, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return 0, 0, err
-	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	return parseBusy(line)
-}
-
-func parseBusy(line string) (used, stolen time.Duration, err error) {
+// parseBusy parses the first line of /proc/stat: the CPU time that all processes
+// have used, and that which other machines have had instead. Interrupts are left
+// out: our own traffic causes most of them, and no process is charged for them.
+func parseBusy(line string) (used, stolen time.Duration) {
 	fields := strings.Fields(line)
 	if len(fields) < 9 {
-		return 0, 0, fmt.Errorf("can't read /proc/stat: %q", line)
+		check(fmt.Errorf("can't read /proc/stat: %q", line))
 	}
-	var spent [9]time.Duration
-	for i := 1; i < len(spent); i++ {
-		ticks, err := strconv.ParseInt(fields[i], 10, 64)
-		if err != nil {
-			return 0, 0, err
-		}
-		spent[i] = time.Duration(ticks) * tick
-	}
+	spent := func(i int) time.Duration { return time.Duration(must(strconv.ParseInt(fields[i], 10, 64))) * tick }
 	const user, nice, system, steal = 1, 2, 3, 8
-	return spent[user] + spent[nice] + spent[system], spent[steal], nil
+	return spent(user) + spent(nice) + spent(system), spent(steal)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -84,28 +83,15 @@ func sharesOf(p *profile.Profile) []share {
 
 // printProfile loads a Galley once more, and prints where its time went. What is
 // measured is measured without a profiler.
-func (b *bench) printProfile(ctx context.Context, g *galley, op operation, f figure) error {
+func (b *bench) printProfile(ctx context.Context, g *galley, op operation, f figure) {
 	build, status := g.builder(op)
 	clients, _ := op.load()
-	d := newGenerator(g.address, g.headers(), clients, status, build)
-	defer d.close()
-	failed := make(chan error, 1)
-	go func() {
-		_, err := d.run(ctx, b.lengths.measured+time.Second)
-		failed <- err
-	}()
 	var text []byte
-	err := g.call(ctx, "GET", fmt.Sprintf("/debug/pprof/profile?seconds=%d", max(1, int(b.lengths.measured.Seconds()))), nil, &text)
-	if err := errors.Join(err, <-failed); err != nil {
-		return err
-	}
-	p, err := profile.ParseData(text)
-	if err != nil {
-		return err
-	}
+	newGenerator(g.address, g.headers(), clients, status, build).runBeside(ctx, time.Hour, func() {
+		g.call(ctx, "GET", fmt.Sprintf("/debug/pprof/profile?seconds=%d", max(1, int(b.lengths.measured.Seconds()))), nil, &text)
+	})
 	b.line("%s: %s of the processor for each", op.name, durationText(f.CPU))
-	for _, s := range sharesOf(p) {
+	for _, s := range sharesOf(must(profile.ParseData(text))) {
 		b.line("  %6.1f us  %3.0f %%  %s", s.part*float64(f.CPU)/1e3, 100*s.part, s.layer)
 	}
-	return nil
 }

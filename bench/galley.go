@@ -197,10 +197,6 @@ func (g *galley) builder(op operation) (builder, int) {
 	if !g.uncached && op.isGet() {
 		pick = c.eachOnce()
 	}
-	var walks []string
-	if !g.uncached && op.action == list {
-		walks = c.walks()
-	}
 	status := http.StatusOK
 	if op.action == create {
 		status = http.StatusCreated
@@ -223,17 +219,14 @@ func (g *galley) builder(op operation) (builder, int) {
 			return request{"GET", "/v6/pages" + pathname + "?siteId=" + site + options, "", id}
 		case list:
 			target, want := "/v6/pages?limit=20&siteId="+site, `{"object":"list"`
-			switch {
-			case op.sort != "":
-				target, want = target+"&sortBy="+op.sort, `"hasMore":true`
-				if op.deep {
-					target += "&startingAfter=" + g.deep[op.sort][p.site]
-				}
-			case len(walks) > 0:
-				target, walks = walks[0], walks[1:]
-			default:
+			if op.sort == "" {
 				direction := []string{"asc", "desc"}[r.IntN(2)]
 				target += "&startingAfter=" + id + "&sortBy=" + sorts[r.IntN(len(sorts))] + "&sortDirection=" + direction
+			} else {
+				target, want = target+"&sortBy="+op.sort, `"hasMore":true`
+			}
+			if op.deep {
+				target += "&startingAfter=" + g.deep[op.sort][p.site]
 			}
 			return request{"GET", target + options, "", want}
 		case create:
@@ -249,19 +242,6 @@ func (g *galley) builder(op operation) (builder, int) {
 			return request{"POST", "/v6/pages/batch", fmt.Sprintf(`{"siteId":%q,"operations":[%s]}`, site, strings.Join(creates, ",")), ""}
 		}
 	}, status
-}
-
-// walks are lists that show every page once.
-func (c *contents) walks() (targets []string) {
-	for first := 0; first < len(c.pages); first += listSize {
-		p := c.pages[first]
-		target := "/v6/pages?limit=20&sortBy=createdAt&siteId=" + c.siteIDs[p.site]
-		if first%c.dataset.pages > 0 {
-			target += "&startingAfter=" + c.pageIDs[first-1]
-		}
-		targets = append(targets, target)
-	}
-	return targets
 }
 
 // eachOnce picks pages: each once, so that all are in the cache, and any from

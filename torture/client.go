@@ -105,20 +105,19 @@ func (c *client) exchange(request []byte) (a answer, keep bool, err error) {
 	return a, !response.Close && sent == nil, err
 }
 
-// must sends a request, expects a status, and decodes the response unless into
-// is nil.
-func (c *client) must(status int, method, target, body string, into any) error {
+// expect sends a request that must succeed with a status, and decodes the response
+// unless into is nil.
+func (c *client) expect(status int, method, target, body string, into any) {
 	a, err := c.do(method, target, body)
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", method, target, err)
+		check(fmt.Errorf("%s %s: %w", method, target, err))
 	}
 	if a.status != status {
-		return fmt.Errorf("%s %s: status %d, want %d: %s", method, target, a.status, status, a.body)
+		check(fmt.Errorf("%s %s: status %d, want %d: %s", method, target, a.status, status, a.body))
 	}
-	if into == nil {
-		return nil
+	if into != nil {
+		check(json.Unmarshal(a.body, into))
 	}
-	return json.Unmarshal(a.body, into)
 }
 
 // resource has the fields that the runs read of a site, a page, an app, a
@@ -131,47 +130,45 @@ type resource struct {
 
 // list reads a list page by page, until its end or until the function returns
 // false. The target has a query.
-func (c *client) list(target string, page func([]resource) (more bool)) error {
+func (c *client) list(target string, page func([]resource) (more bool)) {
 	for after := ""; ; {
 		var list struct {
 			Data    []resource
 			HasMore bool
 		}
-		if err := c.must(200, "GET", target+"&limit=100"+after, "", &list); err != nil {
-			return err
-		}
+		c.expect(200, "GET", target+"&limit=100"+after, "", &list)
 		if !page(list.Data) || !list.HasMore {
-			return nil
+			return
 		}
 		after = "&startingAfter=" + list.Data[len(list.Data)-1].ID
 	}
 }
 
 // newSite creates a site and returns its id.
-func (c *client) newSite(name string) (string, error) {
+func (c *client) newSite(name string) string {
 	var site resource
-	err := c.must(201, "POST", "/v2/sites", fmt.Sprintf(`{"name":%q}`, name), &site)
-	return site.ID, err
+	c.expect(201, "POST", "/v2/sites", fmt.Sprintf(`{"name":%q}`, name), &site)
+	return site.ID
 }
 
 // newPage creates a page and returns its id.
-func (c *client) newPage(siteID, pathname, title string) (string, error) {
+func (c *client) newPage(siteID, pathname, title string) string {
 	var page resource
-	err := c.must(201, "POST", "/v6/pages", fmt.Sprintf(`{"siteId":%q,"pathname":%q,"title":%q}`, siteID, pathname, title), &page)
-	return page.ID, err
+	c.expect(201, "POST", "/v6/pages", fmt.Sprintf(`{"siteId":%q,"pathname":%q,"title":%q}`, siteID, pathname, title), &page)
+	return page.ID
 }
 
 // filledSite creates a site with pages, by batches. Fields returns the JSON fields
 // of a page.
 func (c *client) filledSite(name string, pages int, fields func(i int) string) string {
 	const batchSize = 1000
-	site := must(c.newSite(name))
+	site := c.newSite(name)
 	for first := 0; first < pages; first += batchSize {
 		var operations []string
 		for i := first; i < min(pages, first+batchSize); i++ {
 			operations = append(operations, `{"op":"create",`+fields(i)+`}`)
 		}
-		check(c.must(200, "POST", "/v6/pages/batch", fmt.Sprintf(`{"siteId":%q,"operations":[%s]}`, site, strings.Join(operations, ",")), nil))
+		c.expect(200, "POST", "/v6/pages/batch", fmt.Sprintf(`{"siteId":%q,"operations":[%s]}`, site, strings.Join(operations, ",")), nil)
 	}
 	return site
 }

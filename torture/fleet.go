@@ -20,14 +20,14 @@ type fleet struct {
 func newFleet(t *trial, addr string, writers, sites int) *fleet {
 	f := &fleet{trail: &trail{client: newClient(addr, t.key), seen: map[string]bool{}}}
 	for i := range sites {
-		f.trail.sites = append(f.trail.sites, must(f.trail.client.newSite(fmt.Sprintf("Site %d", i))))
+		f.trail.sites = append(f.trail.sites, f.trail.client.newSite(fmt.Sprintf("Site %d", i)))
 	}
 	for i := range writers {
 		w := newWriter(t, i, f.trail.sites[i%sites])
 		w.client.addr = addr
 		f.writers = append(f.writers, w)
 	}
-	must(f.trail.fresh()) // the entries so far are no writer's
+	f.trail.fresh() // the entries so far are no writer's
 	return f
 }
 
@@ -108,7 +108,7 @@ func (f *fleet) inspect(t *trial, addr string) {
 // writer made is as wrong as one that is missing.
 func (f *fleet) inspectAll(t *trial) {
 	for _, site := range f.trail.sites {
-		got := must(pagesOf(f.trail.client, site))
+		got := pagesOf(f.trail.client, site)
 		for _, w := range f.writers {
 			for _, p := range w.pages {
 				if w.site == site && got[p.pathname] != p.is {

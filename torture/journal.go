@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// journal is all that a writer did since it was begun, in order: from it follows
-// how the writer's pages were after each write.
+// journal has all writes of a writer since its start, in order, from which the
+// state of the writer's pages after each write follows.
 type journal struct {
 	start    map[*page]state
 	writes   []*write
@@ -18,7 +18,7 @@ type journal struct {
 	count    atomic.Int64 // of the writes, for other goroutines
 }
 
-// keepJournal begins a journal.
+// keepJournal starts a journal.
 func (w *writer) keepJournal() {
 	w.journal = &journal{start: map[*page]state{}}
 	for _, p := range w.pages {
@@ -36,16 +36,16 @@ func (j *journal) add(done *write, requestID string, took time.Duration) {
 	j.count.Add(1)
 }
 
-// replica is what a copied store tells of a site.
+// replica is what a copied store has of a site.
 type replica struct {
 	client  *client
 	pages   map[string]state // by pathname
 	audited map[string]bool  // requests
 }
 
-// match compares a replica with the journal. A writer does one thing after the
+// match compares a replica with the journal. A writer does one write after the
 // other, so a consistent replica has all up to one write, in every table, and
-// nothing of what came after. It returns how many writes of the journal it has.
+// nothing of later ones. It returns how many writes of the journal it has.
 func (w *writer) match(r replica) (int, error) {
 	n := 0
 	for n < len(w.journal.requests) && r.audited[w.journal.requests[n]] {
@@ -86,8 +86,8 @@ func (w *writer) matchPathnames(c *client, want map[*page]state) error {
 			if want[change.page].exists {
 				status = 200
 			}
-			if err := c.must(status, "GET", "/v6/pages"+change.page.pathname+"?siteId="+w.site, "", nil); err != nil {
-				return err
+			if a := must(c.do("GET", "/v6/pages"+change.page.pathname+"?siteId="+w.site, "")); a.status != status {
+				return fmt.Errorf("%s: status %d, want %d: %s", change.page.pathname, a.status, status, a.body)
 			}
 		}
 	}
@@ -96,32 +96,29 @@ func (w *writer) matchPathnames(c *client, want map[*page]state) error {
 
 // readReplica reads all of a site.
 func readReplica(c *client, site string) replica {
-	r := replica{client: c, pages: must(pagesOf(c, site)), audited: map[string]bool{}}
-	for _, e := range must((&trail{client: c, sites: []string{site}, seen: map[string]bool{}}).fresh()) {
+	r := replica{client: c, pages: pagesOf(c, site), audited: map[string]bool{}}
+	for _, e := range (&trail{client: c, sites: []string{site}, seen: map[string]bool{}}).fresh() {
 		r.audited[e.RequestID] = true
 	}
 	return r
 }
 
 // pagesOf reads all pages of a site, by pathname.
-func pagesOf(c *client, site string) (map[string]state, error) {
+func pagesOf(c *client, site string) map[string]state {
 	pages := map[string]state{}
-	for _, version := range []string{"ref:draft", "ref:live"} {
-		err := c.list("/v6/pages?siteId="+site+"&versionRef="+version, func(some []resource) bool {
-			for _, p := range some {
-				s := pages[p.Pathname]
-				if version == "ref:live" {
-					s.live = p.Title
-				} else {
-					s.exists, s.title = true, p.Title
-				}
-				pages[p.Pathname] = s
-			}
-			return true
-		})
-		if err != nil {
-			return nil, err
+	c.list("/v6/pages?siteId="+site+"&versionRef=ref:draft", func(some []resource) bool {
+		for _, p := range some {
+			pages[p.Pathname] = state{exists: true, title: p.Title}
 		}
-	}
-	return pages, nil
+		return true
+	})
+	c.list("/v6/pages?siteId="+site+"&versionRef=ref:live", func(some []resource) bool {
+		for _, p := range some {
+			s := pages[p.Pathname]
+			s.live = p.Title
+			pages[p.Pathname] = s
+		}
+		return true
+	})
+	return pages
 }

@@ -252,9 +252,15 @@ func (w *writer) found(open *write) ([]string, error) {
 		return ids, nil
 	}
 	var list struct{ Data []resource }
-	err := w.client.must(200, "GET", "/v6/pages/"+open.changes[0].page.id+"/publishes?limit=1", "", &list)
-	if err != nil || len(list.Data) == 0 {
-		return nil, fmt.Errorf("%w: a published page without a publish: %w", errUnexpected, err)
+	a, err := w.client.do("GET", "/v6/pages/"+open.changes[0].page.id+"/publishes?limit=1", "")
+	if err == nil && a.status != 200 {
+		err = w.failed(a, "reading publishes")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(a.body, &list); err != nil || len(list.Data) == 0 {
+		return nil, fmt.Errorf("%w: a published page without a publish: %s", errUnexpected, a.body)
 	}
 	return []string{list.Data[0].ID}, nil
 }

@@ -153,8 +153,8 @@ type sample struct {
 func newSample(t *trial, addr string) sample {
 	c := newClient(addr, t.key)
 	defer c.close()
-	site := must(c.newSite("Sample"))
-	return sample{t, site, must(c.newPage(site, "/sample", "Read over and over"))}
+	site := c.newSite("Sample")
+	return sample{t, site, c.newPage(site, "/sample", "Read over and over")}
 }
 
 // startReader reads from one server, up to 400 times a second, until it is

@@ -32,7 +32,7 @@ func noisyNeighbour(t *trial) {
 	for name, app := range map[string]*resource{"Noisy": &noisy, "Quiet": &quiet} {
 		check(json.Unmarshal(t.galley("apps", "create", "--json", "--name", name, "--data", data), app))
 	}
-	page := must(owner.newPage(must(owner.newSite("Shared")), "/shared", "Shared"))
+	page := owner.newPage(owner.newSite("Shared"), "/shared", "Shared")
 	d := pick(t, 30*time.Second, 5*time.Second)
 	var flood, steady tally
 	var both sync.WaitGroup

@@ -123,11 +123,6 @@ func (b *bench) runIn(ctx context.Context, parent string) {
 	if disk.Type == tmpfs && !b.force {
 		check(fmt.Errorf("%s is in memory: name a folder on a disk with --dir", b.folder))
 	}
-	b.run(ctx)
-}
-
-// run measures what was asked for, and reports it.
-func (b *bench) run(ctx context.Context) {
 	if !b.quick {
 		b.postgres = startPostgres(ctx, b.folder+"/postgres")
 		defer b.postgres.server.stop(syscall.SIGINT)

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"debug/buildinfo"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -37,26 +35,21 @@ type machine struct {
 func (b *bench) newOrigin(ctx context.Context) origin {
 	return origin{
 		At: time.Now().UTC().Truncate(time.Second), Command: strings.Join(os.Args, " "), Rough: b.force || b.quick,
-		Commit: must(currentCommit(ctx)), Machine: b.newMachine(ctx),
+		Commit: currentCommit(ctx), Machine: b.newMachine(ctx),
 	}
 }
 
-// currentCommit is what was built, as far as git knows. The report itself may
-// have changed since.
-func currentCommit(ctx context.Context) (string, error) {
-	commit, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=12", "HEAD").Output()
-	if err != nil {
-		return "", fmt.Errorf("git rev-parse: %w", err)
+// currentCommit is the commit of the working tree, as far as git knows. The report
+// itself may have changed since.
+func currentCommit(ctx context.Context) string {
+	git := func(args ...string) string {
+		return strings.TrimSpace(string(must(exec.CommandContext(ctx, "git", args...).Output())))
 	}
-	changes, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ".", ":(exclude)"+docsFolder+"/"+reportName+".*").Output()
-	if err != nil {
-		return "", fmt.Errorf("git status: %w", err)
-	}
-	name := string(bytes.TrimSpace(commit))
-	if len(changes) > 0 {
+	name := git("rev-parse", "--short=12", "HEAD")
+	if git("status", "--porcelain", "--", ".", ":(exclude)"+docsFolder+"/"+reportName+".*") != "" {
 		name += " with changes"
 	}
-	return name, nil
+	return name
 }
 
 func (b *bench) newMachine(ctx context.Context) machine {
@@ -65,7 +58,7 @@ func (b *bench) newMachine(ctx context.Context) machine {
 		Cores:      runtime.NumCPU(),
 		Memory:     must(memoryOf(must(os.ReadFile("/proc/meminfo")))),
 		Go:         must(buildinfo.ReadFile(b.galley)).GoVersion,
-		PocketBase: must(versionIn(b.pocketbase, "github.com/pocketbase/pocketbase")),
+		PocketBase: versionIn(b.pocketbase, "github.com/pocketbase/pocketbase"),
 	}
 	if b.postgres != nil {
 		m.Postgres, m.PostgresBy = b.postgres.version(ctx), "TCP"
@@ -94,15 +87,11 @@ func memoryOf(meminfo []byte) (int64, error) {
 }
 
 // versionIn is the version of a module that a program was built from.
-func versionIn(program, module string) (string, error) {
-	info, err := buildinfo.ReadFile(program)
-	if err != nil {
-		return "", err
-	}
-	for _, dependency := range info.Deps {
+func versionIn(program, module string) string {
+	for _, dependency := range must(buildinfo.ReadFile(program)).Deps {
 		if dependency.Path == module {
-			return dependency.Version, nil
+			return dependency.Version
 		}
 	}
-	return "", fmt.Errorf("%s has no module %s", program, module)
+	return "unknown"
 }

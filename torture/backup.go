@@ -34,8 +34,8 @@ func engines(t *trial) []engine {
 			return []string{"--data", t.folder(name)}, func() { check(os.RemoveAll(t.folder(name))) }
 		}},
 		{"postgres", func(name string) ([]string, func()) {
-			check(pg.exec("postgres", "create database "+name))
-			return []string{"--database-url", pg.url(name)}, func() { check(pg.exec("postgres", "drop database "+name+" with (force)")) }
+			check(pg.exec("create database " + name))
+			return []string{"--database-url", pg.url(name)}, func() { check(pg.exec("drop database " + name + " with (force)")) }
 		}},
 	}
 }

@@ -172,7 +172,7 @@ func standbyPromoted(t *trial) {
 		standby.signal(syscall.SIGCONT)
 		// Operators take some time to promote it.
 		t.sleep(time.Duration(t.rng.IntN(1000)) * time.Millisecond)
-		check(standby.exec("postgres", "select pg_promote()"))
+		check(standby.exec("select pg_promote()"))
 		primary, standby = standby, primary
 	})
 }
@@ -183,8 +183,8 @@ func (p *postgres) follow(primary *postgres) {
 	check(os.RemoveAll(p.data()))
 	p.program("pg_basebackup", "-d", primary.url("postgres"), "-D", p.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync")
 	p.start()
-	check(primary.exec("postgres", "alter system set synchronous_standby_names = '*'"))
-	check(primary.exec("postgres", "select pg_reload_conf()"))
+	check(primary.exec("alter system set synchronous_standby_names = '*'"))
+	check(primary.exec("select pg_reload_conf()"))
 	primary.waitUntil("select count(*) = 1 from pg_stat_replication where sync_state = 'sync' and state = 'streaming'")
 }
 
@@ -192,6 +192,6 @@ func (p *postgres) follow(primary *postgres) {
 // another.
 func (p *postgres) cutOff(primary *postgres) {
 	p.signal(syscall.SIGSTOP)
-	check(primary.exec("postgres", "select pg_terminate_backend(pid) from pg_stat_replication"))
+	check(primary.exec("select pg_terminate_backend(pid) from pg_stat_replication"))
 	primary.waitUntil("select count(*) = 0 from pg_stat_replication")
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,7 +27,7 @@ var migrationRun = run{
 	do:      migration,
 }
 
-// lackingHistory tells whether the checkout does not know the version before.
+// lackingHistory reports a checkout without the version before.
 func lackingHistory() string {
 	if _, err := previousVersion(context.Background()); err != nil {
 		return "the repository's history"
@@ -35,13 +36,10 @@ func lackingHistory() string {
 }
 
 const (
-	migrationsFolder = "internal/sqlstore/migrations"
-
-	migrationPages, migrationShortPages = 1_000_000, 20_000
-	migrationSites                      = 100
-	migrationConnections                = 16
-	// longestWait is how long a session may wait for a lock.
-	longestWait = time.Second
+	migrationsFolder     = "internal/sqlstore/migrations"
+	migrationSites       = 100
+	migrationConnections = 16
+	longestWait          = time.Second // of a session for a lock
 )
 
 func migration(t *trial) {
@@ -104,18 +102,12 @@ func git(ctx context.Context, args ...string) (string, error) {
 // buildPrevious builds the version before.
 func buildPrevious(t *trial) (program, commit string) {
 	commit = must(previousVersion(t.ctx))
-	sources, archive := t.folder("previous-sources"), t.folder("previous.tar")
-	must(git(t.ctx, "archive", "--output", archive, commit))
+	sources, program := t.folder("previous-sources"), t.folder("galley-previous")
 	check(os.Mkdir(sources, 0o755))
 	t.progress.show(0, 1, "building the version of %s", commit)
-	program = t.folder("galley-previous")
-	for _, line := range [][]string{
-		{"tar", "-xf", archive, "-C", sources},
-		{"go", "build", "-C", sources, "-buildvcs=false", "-o", program, "./cmd/galley"},
-	} {
-		if out, err := exec.CommandContext(t.ctx, line[0], line[1:]...).CombinedOutput(); err != nil {
-			check(fmt.Errorf("%s: %w: %s", line[0], err, out))
-		}
+	script := `git archive "$0" | tar -x -C "$1" && exec go build -C "$1" -buildvcs=false -o "$2" ./cmd/galley`
+	if out, err := exec.CommandContext(t.ctx, "sh", "-c", script, commit, sources, program).CombinedOutput(); err != nil {
+		check(fmt.Errorf("building the version of %s: %w: %s", commit, err, out))
 	}
 	return program, commit
 }
@@ -138,14 +130,14 @@ func (m *migrating) fill(s *server) *load {
 	l := newLoad(s.addr, t.key)
 	c := newClient(s.addr, t.key)
 	defer c.close()
-	pages := pick(t, migrationPages, migrationShortPages)
+	pages := pick(t, 1_000_000, 20_000)
 	for site := range migrationSites {
 		id := c.newSite(fmt.Sprintf("Site %d", site))
 		c.newPage(id, "/many/0", "One of many")
-		check(m.pg.exec("postgres", fmt.Sprintf(copyPages, id, pages/migrationSites-1)))
+		check(m.pg.exec(fmt.Sprintf(copyPages, id, pages/migrationSites-1)))
 		t.progress.show(site, migrationSites, "%d pages", (site+1)*pages/migrationSites)
 	}
-	check(m.pg.exec("postgres", "vacuum analyze"))
+	check(m.pg.exec("vacuum analyze"))
 	there := ask[int](m.pg, "select count(*) from page where pathname like '/many/%'")
 	t.got("pages", strconv.Itoa(there))
 	t.want(there == pages, "%d pages were made, want %d", there, pages)
@@ -192,11 +184,11 @@ func (m *migrating) migrate() {
 	t.sleep(pick(t, 5*time.Second, time.Second)) // the old one goes on
 }
 
-// killInTheMiddle kills the new version while it waits for a table that
-// is being read: all that comes before is done by then.
+// killInTheMiddle kills the new version while it waits for a table that is being
+// read, after all earlier statements of the migration.
 func (m *migrating) killInTheMiddle() {
 	t := m.trial
-	check(m.pg.connected("postgres", func(c *pgx.Conn) error {
+	check(m.pg.connected(func(c *pgx.Conn) error {
 		reader := must(c.Begin(t.ctx))
 		defer func() { _ = reader.Rollback(context.WithoutCancel(t.ctx)) }() // it only read
 		// The last tables of the newest migrations.
@@ -206,7 +198,7 @@ func (m *migrating) killInTheMiddle() {
 		t.poll("waiting until the new version waits for a table in use", p, time.Millisecond, func() bool {
 			return ask[bool](m.pg, "select count(*) > 0 from pg_locks where not granted and mode = 'AccessExclusiveLock'")
 		})
-		// Long enough to notice a migration that does not give way.
+		// Long enough to notice a migration that holds its locks meanwhile.
 		t.sleep(longestWait + time.Duration(500+t.rng.IntN(500))*time.Millisecond)
 		return nil
 	}))
@@ -226,46 +218,35 @@ func (m *migrating) check(l *load, created int64) {
 type waits struct {
 	trial   *trial
 	longest atomic.Int64
-	done    chan struct{}
-	ended   chan struct{}
+	stop    func()
 }
 
 const waitsEvery = 10 * time.Millisecond
 
 func (m *migrating) watchWaits() *waits {
-	w := &waits{trial: m.trial, done: make(chan struct{}), ended: make(chan struct{})}
-	go func() {
-		defer close(w.ended)
-		err := m.pg.connected("postgres", func(c *pgx.Conn) error {
-			for {
-				select {
-				case <-w.done:
-					return nil
-				case <-time.After(waitsEvery):
-				}
-				var us int64
-				if err := c.QueryRow(m.trial.ctx, `select coalesce(max(extract(epoch from clock_timestamp() - waitstart) * 1e6), 0)::bigint
-					from pg_locks where not granted`).Scan(&us); err != nil {
-					return err
-				}
+	var done atomic.Bool
+	var watching sync.WaitGroup
+	w := &waits{trial: m.trial, stop: func() {
+		done.Store(true)
+		watching.Wait()
+	}}
+	watching.Go(func() {
+		err := m.pg.connected(func(c *pgx.Conn) (err error) {
+			for us := int64(0); err == nil && !done.Load(); m.trial.sleep(waitsEvery) {
+				err = c.QueryRow(m.trial.ctx, `select coalesce(max(extract(epoch from clock_timestamp() - waitstart) * 1e6), 0)::bigint
+					from pg_locks where not granted`).Scan(&us)
 				w.longest.Store(max(w.longest.Load(), us))
 			}
+			return err
 		})
-		if err != nil {
-			m.trial.problem("watching locks: %v", err)
-		}
-	}()
+		m.trial.want(err == nil, "watching locks: %v", err)
+	})
 	return w
 }
 
-// got notes the longest wait so far, and begins anew.
+// got records the longest wait so far, and starts again.
 func (w *waits) got(name string) time.Duration {
 	longest := time.Duration(w.longest.Swap(0)) * time.Microsecond
 	w.trial.got(name, ms(longest))
 	return longest
-}
-
-func (w *waits) stop() {
-	close(w.done)
-	<-w.ended
 }

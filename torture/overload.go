@@ -58,8 +58,8 @@ func overload(t *trial, pg *postgres) {
 }
 
 // loadedServer starts a server and a load on a half of the cores each, until the
-// run ends: capacity means something only where the load does not take the
-// server's processor away. A PostgreSQL has the server's cores.
+// run ends, so that the load does not take processor time from the server. A
+// PostgreSQL has the server's cores.
 func loadedServer(t *trial, pg *postgres) (s *server, l *load, theirs cores) {
 	mine, theirs := splitCores()
 	store := []string{"--data", t.folder("data")}
@@ -135,7 +135,7 @@ func (o *overloaded) round() {
 	m.recovery = append(m.recovery, recovery)
 }
 
-// recovery looks at whole seconds until one of them is as good as before.
+// recovery measures whole seconds until one of them is as good as before.
 func (o *overloaded) recovery(least float64) (seconds float64) {
 	for seconds = 1; seconds <= recoverySeconds; seconds++ {
 		last := o.load.during(o.trial, steadyConnections, 0, time.Second)

@@ -29,7 +29,7 @@ type postgres struct {
 	*process
 }
 
-// startPostgres makes an empty cluster in a folder of the run's and starts it.
+// startPostgres creates an empty cluster in a folder of the run's and starts it.
 // Settings are like "max_connections=50".
 func startPostgres(t *trial, name string, settings ...string) *postgres {
 	p := newPostgres(t, name, settings...)
@@ -38,7 +38,7 @@ func startPostgres(t *trial, name string, settings ...string) *postgres {
 	return p
 }
 
-// newPostgres makes the folder of a cluster, and leaves it empty.
+// newPostgres creates the folder of a cluster, and leaves it empty.
 func newPostgres(t *trial, name string, settings ...string) *postgres {
 	p := &postgres{
 		trial: t, name: name, folder: t.folder(name), addr: t.freeAddress("127.0.0.1"),
@@ -86,20 +86,20 @@ func (p *postgres) start() {
 	// The run ends it itself, and waits for its end.
 	p.process = p.trial.launch(p.name, p.command(context.WithoutCancel(p.trial.ctx), "postgres", args...))
 	p.trial.atEnd(p.kill)
-	p.trial.poll("starting PostgreSQL", p.process, 5*time.Millisecond, func() bool { return p.exec("postgres", "select 1") == nil })
+	p.trial.poll("starting PostgreSQL", p.process, 5*time.Millisecond, func() bool { return p.exec("select 1") == nil })
 }
 
 // exec runs a statement on a connection of its own.
-func (p *postgres) exec(database, statement string) error { //nolint:unparam // named as in url, for runs with databases of their own
-	return p.connected(database, func(c *pgx.Conn) error {
+func (p *postgres) exec(statement string) error {
+	return p.connected(func(c *pgx.Conn) error {
 		_, err := c.Exec(p.trial.ctx, statement)
 		return err
 	})
 }
 
-// ask returns the one value that a query gives.
+// ask returns the one value of a query.
 func ask[T any](p *postgres, query string) (value T) {
-	check(p.connected("postgres", func(c *pgx.Conn) error { return c.QueryRow(p.trial.ctx, query).Scan(&value) }))
+	check(p.connected(func(c *pgx.Conn) error { return c.QueryRow(p.trial.ctx, query).Scan(&value) }))
 	return value
 }
 
@@ -108,8 +108,8 @@ func (p *postgres) waitUntil(query string) {
 	p.trial.poll(query, nil, 5*time.Millisecond, func() bool { return ask[bool](p, query) })
 }
 
-func (p *postgres) connected(database string, use func(*pgx.Conn) error) error {
-	c, err := pgx.Connect(p.trial.ctx, p.url(database))
+func (p *postgres) connected(use func(*pgx.Conn) error) error {
+	c, err := pgx.Connect(p.trial.ctx, p.url("postgres"))
 	if err != nil {
 		return err
 	}

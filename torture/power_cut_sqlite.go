@@ -37,7 +37,7 @@ func powerCutSQLite(t *trial) {
 		"strace", "-D", "-f", "--seccomp-bpf", "-y", "-x", "-s", "5000", "-e", "signal=none",
 		"-e", "trace=write,writev,pwrite64,pwritev,sendto,sendmsg,fsync,fdatasync", "-o", file,
 	}, "server", t.freeAddress("127.0.0.1"), "--data", t.folder("data"))
-	tracer, err := strconv.Atoi(must(statusField(s.pid(), "TracerPid:")))
+	tracer, err := strconv.Atoi(statusField(s.pid(), "TracerPid:"))
 	if err != nil || tracer == 0 {
 		check(fmt.Errorf("the server is not traced: %w", err))
 	}

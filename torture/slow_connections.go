@@ -83,8 +83,8 @@ func slowConnections(t *trial) {
 	t.want(most < maxMemory, "the server took %.0f MB", most)
 }
 
-// bigSite makes a site whose list is a long answer: 150 kB, more than a
-// connection's buffers take.
+// bigSite creates a site whose list is a long response: 150 kB, more than a
+// connection's buffers hold.
 func bigSite(c *client) string {
 	defer c.close()
 	words := strings.Repeat("word ", 400)
@@ -116,7 +116,7 @@ type crowd struct {
 
 const (
 	dripEvery = time.Second
-	// reopenAfter keeps slow clients slow also where they are turned away.
+	// reopenAfter keeps slow clients slow also where they are refused.
 	reopenAfter = 5 * time.Second
 )
 
@@ -144,7 +144,7 @@ func startCrowd(t *trial, addr string, connections int, arrival time.Duration, p
 	return c
 }
 
-// pause waits, and tells whether the context is still valid.
+// pause waits, and reports whether the context is still valid.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

@@ -25,7 +25,7 @@ const bareKey = "sk_8rXv2mQkTz5yLbNc7dHfJw3pGsAe9uKx4tRoVqBn6iM"
 func (b *bare) does(op operation) bool { return op.isRead() }
 
 func (b *bare) start(ctx context.Context) {
-	b.address = must(freeAddress(ctx))
+	b.address = freeAddress(ctx)
 	check(os.MkdirAll(b.folder, 0o700))
 	b.run(ctx, nil, nil, must(os.Executable()), "serve-bare", b.address, b.folder)
 }

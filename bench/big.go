@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -140,7 +139,7 @@ func (p page) rows() int {
 // publishedRows are those that a publish of the changes writes: it puts the old
 // live rows of a page aside, changes them and marks those of the draft.
 func (g *galley) publishedRows(changes int) (rows int) {
-	for number := range g.loaded.edited(changes) {
+	for _, number := range g.loaded.edited(changes) {
 		rows += 3 * g.loaded.page(number).rows()
 	}
 	return rows
@@ -155,22 +154,19 @@ func (g *galley) copiedRows() (rows int) {
 	return rows
 }
 
-// edited are the numbers of so many pages all over the first site.
-func (c *contents) edited(changes int) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for i := range changes {
-			if !yield(i * (c.dataset.pages / changes)) {
-				return
-			}
-		}
+// edited returns the numbers of so many pages all over the first site.
+func (c *contents) edited(changes int) (numbers []int) {
+	for i := range changes {
+		numbers = append(numbers, i*(c.dataset.pages/changes))
 	}
+	return numbers
 }
 
 // edit changes the titles of some pages all over the first site, in the draft.
 func (g *galley) edit(ctx context.Context, changes int) {
 	c := g.loaded
 	var updates []map[string]any
-	for number := range c.edited(changes) {
+	for _, number := range c.edited(changes) {
 		title := fmt.Sprintf("Title %d", g.next.Add(1))
 		updates = append(updates, map[string]any{"op": "update", "pageId": c.pageIDs[number], "title": title})
 	}

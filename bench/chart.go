@@ -45,16 +45,9 @@ type bar struct {
 	rate float64
 }
 
-// colour is the bar's class in the style.
-func (b bar) colour() string {
-	switch b.who {
-	case onSQLite, onPostgres, sqliteUncached, postgresUncached:
-		return "galley"
-	case peer:
-		return "peer"
-	default:
-		return "limit"
-	}
+// classes are the contestants' classes in the style.
+var classes = map[string]string{
+	onSQLite: "galley", onPostgres: "galley", sqliteUncached: "galley", postgresUncached: "galley", peer: "peer", bareLimit: "limit",
 }
 
 // chart draws the rates of one operation of each action.
@@ -106,7 +99,7 @@ func drawGroup(b *strings.Builder, y int, op operation, bars []bar) int {
 		width := max(1, bar.rate/longest*barWidth)
 		middle := y + barHeight - 2
 		fmt.Fprintf(b, "<text x=\"%d\" y=\"%d\">%s</text>\n", chartMargin, middle, html.EscapeString(bar.who))
-		fmt.Fprintf(b, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" rx=\"2\"/>\n", bar.colour(), left, y, width, barHeight)
+		fmt.Fprintf(b, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" rx=\"2\"/>\n", classes[bar.who], left, y, width, barHeight)
 		fmt.Fprintf(b, "<text x=\"%.1f\" y=\"%d\">%s</text>\n", float64(left)+width+8, middle, rateText(bar.rate))
 		y += rowHeight
 	}

@@ -68,7 +68,7 @@ func startPostgres(ctx context.Context, folder string) *postgres {
 	bin := must(pgserver.Programs())
 	check(os.Mkdir(folder, 0o700))
 	owner := must(pgserver.User(folder))
-	p := &postgres{address: must(freeAddress(ctx))}
+	p := &postgres{address: freeAddress(ctx)}
 	host, port, err := net.SplitHostPort(p.address)
 	check(err)
 	data := filepath.Join(folder, "data")
@@ -105,6 +105,10 @@ func (p *postgres) exec(ctx context.Context, database string, statements ...stri
 	return errors.Join(err, conn.Close(ctx))
 }
 
+func (p *postgres) do(ctx context.Context, statement string) {
+	check(p.exec(ctx, "postgres", statement))
+}
+
 // version is the server's version.
 func (p *postgres) version(ctx context.Context) (version string) {
 	conn := must(pgx.Connect(ctx, p.url("postgres")))
@@ -116,13 +120,9 @@ func (p *postgres) label() string { return onPostgres }
 
 func (p *postgres) flags(store string) []string { return []string{"--database-url", p.url(store)} }
 
-func (p *postgres) create(ctx context.Context, store string) {
-	check(p.exec(ctx, "postgres", "create database "+store))
-}
+func (p *postgres) create(ctx context.Context, store string) { p.do(ctx, "create database "+store) }
 
-func (p *postgres) drop(ctx context.Context, store string) {
-	check(p.exec(ctx, "postgres", "drop database "+store))
-}
+func (p *postgres) drop(ctx context.Context, store string) { p.do(ctx, "drop database "+store) }
 
 func (p *postgres) pids() []int { return []int{p.server.pid()} }
 
@@ -132,6 +132,6 @@ func (p *postgres) settle(ctx context.Context, store string) {
 
 func (p *postgres) copy(ctx context.Context, from, to string) {
 	p.settle(ctx, from)
-	check(p.exec(ctx, "postgres", "create database "+to+" template "+from+" strategy file_copy"))
+	p.do(ctx, "create database "+to+" template "+from+" strategy file_copy")
 	p.settle(ctx, to)
 }

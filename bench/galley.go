@@ -69,7 +69,7 @@ func (g *galley) start(ctx context.Context) {
 	if g.key == "" {
 		g.key = strings.TrimSpace(string(must(exec.CommandContext(ctx, g.binary, "keygen").Output())))
 	}
-	g.address = must(freeAddress(ctx))
+	g.address = freeAddress(ctx)
 	args := append([]string{"serve", "--addr", g.address, "--app-rate", unlimited, "--drain-delay", "0s"}, g.engine.flags(g.store)...)
 	if g.uncached {
 		args = append(args, "--cache-size", "0")
@@ -194,8 +194,14 @@ var sorts = []string{"path", "title", "description", "createdAt", "updatedAt"}
 func (g *galley) builder(op operation) (builder, int) {
 	c := g.loaded
 	pick := func(r *rand.Rand) page { return c.at(r.IntN(c.size())) }
-	if !g.uncached && op.isGet() {
-		pick = c.eachOnce()
+	if next := 0; !g.uncached && op.isGet() {
+		// Each page once, so that all are in the cache, and any from then on.
+		pick = func(r *rand.Rand) page {
+			if next++; next <= c.size() {
+				return c.at(next - 1)
+			}
+			return c.at(r.IntN(c.size()))
+		}
 	}
 	status := http.StatusOK
 	if op.action == create {
@@ -242,19 +248,6 @@ func (g *galley) builder(op operation) (builder, int) {
 			return request{"POST", "/v6/pages/batch", fmt.Sprintf(`{"siteId":%q,"operations":[%s]}`, site, strings.Join(creates, ",")), ""}
 		}
 	}, status
-}
-
-// eachOnce picks pages: each once, so that all are in the cache, and any from
-// then on.
-func (c *contents) eachOnce() func(*rand.Rand) page {
-	next := 0
-	return func(r *rand.Rand) page {
-		if next == c.size() {
-			return c.at(r.IntN(next))
-		}
-		next++
-		return c.at(next - 1)
-	}
 }
 
 // newPage is the fields of a new page that is like another.

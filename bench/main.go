@@ -109,7 +109,7 @@ func (b *bench) runIn(ctx context.Context, parent string) {
 	if b.maxPages < basePages {
 		check(fmt.Errorf("--growth-max must be at least %d, which everything is compared with", basePages))
 	}
-	b.report = must(reportFolder(b.report, b.force || b.quick))
+	b.report = reportFolder(b.report, b.force || b.quick)
 	if info, err := os.Stdout.Stat(); err == nil {
 		b.terminal = info.Mode()&os.ModeCharDevice != 0
 	}

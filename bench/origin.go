@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"debug/buildinfo"
-	"errors"
 	"os"
 	"os/exec"
 	"runtime"
@@ -56,7 +55,7 @@ func (b *bench) newMachine(ctx context.Context) machine {
 	m := machine{
 		CPU:        infoOf(must(os.ReadFile("/proc/cpuinfo")), "model name"),
 		Cores:      runtime.NumCPU(),
-		Memory:     must(memoryOf(must(os.ReadFile("/proc/meminfo")))),
+		Memory:     memoryOf(must(os.ReadFile("/proc/meminfo"))),
 		Go:         must(buildinfo.ReadFile(b.galley)).GoVersion,
 		PocketBase: versionIn(b.pocketbase, "github.com/pocketbase/pocketbase"),
 	}
@@ -77,13 +76,9 @@ func infoOf(text []byte, name string) string {
 	return "unknown"
 }
 
-func memoryOf(meminfo []byte) (int64, error) {
-	kilobytes, found := strings.CutSuffix(infoOf(meminfo, "MemTotal"), " kB")
-	if !found {
-		return 0, errors.New("can't read MemTotal in /proc/meminfo")
-	}
-	n, err := strconv.ParseInt(kilobytes, 10, 64)
-	return n << 10, err
+// memoryOf is the machine's memory in bytes.
+func memoryOf(meminfo []byte) int64 {
+	return must(strconv.ParseInt(strings.TrimSuffix(infoOf(meminfo, "MemTotal"), " kB"), 10, 64)) << 10
 }
 
 // versionIn is the version of a module that a program was built from.

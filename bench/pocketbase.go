@@ -36,7 +36,7 @@ func (p *pocketbase) does(operation) bool { return true }
 
 func (p *pocketbase) start(ctx context.Context) {
 	token := make(chan string, 1)
-	p.address = must(freeAddress(ctx))
+	p.address = freeAddress(ctx)
 	p.run(ctx, nil, func(line string) {
 		if rest, ok := strings.CutPrefix(line, "token "); ok {
 			token <- rest

@@ -78,18 +78,10 @@ func total(table map[int]process) (sum time.Duration) {
 }
 
 // residentOf is the memory of a process that is in RAM, in bytes.
-func residentOf(pid int) (int64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kilobytes, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-			return kilobytes << 10, err
-		}
-	}
-	return 0, fmt.Errorf("process %d has no VmRSS", pid)
+func residentOf(pid int) int64 {
+	status := must(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))
+	kilobytes := strings.TrimSuffix(infoOf(status, "VmRSS"), " kB")
+	return must(strconv.ParseInt(kilobytes, 10, 64)) << 10
 }
 
 // parseBusy parses the first line of /proc/stat: the CPU time that all processes

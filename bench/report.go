@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -83,23 +84,17 @@ func (r *report) write(folder string) {
 
 // reportFolder is where this run's report goes; "" is nowhere. What was
 // measured roughly never replaces what was measured well.
-func reportFolder(asked string, rough bool) (string, error) {
+func reportFolder(asked string, rough bool) string {
 	if asked == "" && rough {
-		return "", nil
+		return ""
 	}
-	if asked == "" {
-		asked = docsFolder
-	}
-	// Better now than after half an hour.
-	folder, err := os.Stat(asked)
-	if err != nil {
-		return "", err
-	}
+	asked = cmp.Or(asked, docsFolder)
+	folder := must(os.Stat(asked)) // better now than after half an hour
 	docs, err := os.Stat(docsFolder)
 	if rough && err == nil && os.SameFile(docs, folder) {
-		return "", fmt.Errorf("a run with --force or --quick writes no report to %s: name another folder", docsFolder)
+		check(fmt.Errorf("a run with --force or --quick writes no report to %s: name another folder", docsFolder))
 	}
-	return asked, nil
+	return asked
 }
 
 // results are the figures of every round, by operation and contestant.
@@ -203,21 +198,22 @@ func (c *comparison) OperationTable() *table {
 			if len(rates) == 0 {
 				continue
 			}
-			middle := func(of func(figure) time.Duration) string { return medianDuration(c.Rounds, op.name, who, of) }
-			t.add(name, who, rateText(median(rates)),
-				middle(func(f figure) time.Duration { return f.CPU }),
-				middle(func(f figure) time.Duration { return f.Database }),
-				middle(func(f figure) time.Duration { return f.P50 }),
-				middle(func(f figure) time.Duration { return f.P99 }))
+			t.add(append([]string{name, who, rateText(median(rates))}, medians(c.Rounds, op.name, who,
+				func(f figure) time.Duration { return f.CPU }, func(f figure) time.Duration { return f.Database },
+				func(f figure) time.Duration { return f.P50 }, func(f figure) time.Duration { return f.P99 })...)...)
 			name = "" // it is said once
 		}
 	}
 	return t
 }
 
-// medianDuration writes the median of a duration in all rounds.
-func medianDuration[F any](r results[F], operation, who string, of func(F) time.Duration) string {
-	return durationText(time.Duration(median(r.values(operation, who, func(f F) float64 { return float64(of(f)) }))))
+// medians writes the medians of durations in all rounds.
+func medians[F any](r results[F], operation, who string, durations ...func(F) time.Duration) (cells []string) {
+	for _, of := range durations {
+		values := r.values(operation, who, func(f F) float64 { return float64(of(f)) })
+		cells = append(cells, durationText(time.Duration(median(values))))
+	}
+	return cells
 }
 
 // MemoryTable has the memory of all contestants.
@@ -240,14 +236,11 @@ func (b *big) Table() *table {
 			if len(rates) == 0 {
 				continue
 			}
-			middle := func(of func(bigFigure) time.Duration) string { return medianDuration(b.Rounds, work, who, of) }
-			t.add(b.title(work), who,
-				middle(func(f bigFigure) time.Duration { return f.Took }), digits(median(rates)),
-				digits(median(b.Rounds.values(work, who, bigFigure.rowRate))),
-				middle(func(f bigFigure) time.Duration { return f.Usual.P50 }),
-				middle(func(f bigFigure) time.Duration { return f.During.P50 }),
-				middle(func(f bigFigure) time.Duration { return f.Usual.P99 }),
-				middle(func(f bigFigure) time.Duration { return f.During.P99 }))
+			cells := medians(b.Rounds, work, who, func(f bigFigure) time.Duration { return f.Took },
+				func(f bigFigure) time.Duration { return f.Usual.P50 }, func(f bigFigure) time.Duration { return f.During.P50 },
+				func(f bigFigure) time.Duration { return f.Usual.P99 }, func(f bigFigure) time.Duration { return f.During.P99 })
+			rows := median(b.Rounds.values(work, who, bigFigure.rowRate))
+			t.add(append([]string{b.title(work), who, cells[0], digits(median(rates)), digits(rows)}, cells[1:]...)...)
 		}
 	}
 	return t

@@ -125,7 +125,8 @@ func TestReportFolder(t *testing.T) {
 		{other + "/none", true, "", true},
 		{other + "/none", false, "", true},
 	} {
-		got, err := reportFolder(c.asked, c.rough)
+		var got string
+		err := recovered(func() { got = reportFolder(c.asked, c.rough) })
 		if got != c.want || (err != nil) != c.fails {
 			t.Errorf("%q, rough %t: got %q, %v", c.asked, c.rough, got, err)
 		}

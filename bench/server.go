@@ -117,10 +117,8 @@ func listens(ctx context.Context, address string) bool {
 }
 
 // freeAddress is one that no server listens on.
-func freeAddress(ctx context.Context) (string, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
+func freeAddress(ctx context.Context) string {
+	listener := must((&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"))
+	check(listener.Close())
+	return listener.Addr().String()
 }

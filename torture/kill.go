@@ -82,31 +82,20 @@ func killSQLite(t *trial) {
 }
 
 func killNode(t *trial) {
-	kills, least := pick(t, 20, 3), pick(t, 3_000, 100)
 	pg := startPostgres(t, "postgres")
-	n := startNodes(t, pg.url("postgres"))
-	f := newFleet(t, n.servers[0].addr, killWriters, killSites)
-	killed := 0
-	defer func() {
-		t.got("kills", killed)
-		f.figures(t, least)
-		n.figures()
-	}()
-	for range kills {
-		f.spread(n.servers)
-		n.whileReading(func() { killOneNode(t, pg, n, f, t.rng.IntN(nodeCount)) })
-		killed++
-		t.sleep(settled)
-		f.inspect(t, n.servers[t.rng.IntN(nodeCount)].addr)
-		t.progress.show(killed, kills, "%d kills, %d acknowledged writes, %d lost", killed, f.acknowledged(), f.lost())
+	o := newOutages(t, startNodes(t, pg.url("postgres")), "kills", pick(t, 20, 3), 200*time.Millisecond)
+	defer func() { o.figures(pick(t, 3_000, 100)) }()
+	for range o.wanted {
+		killOneNode(o, pg, t.rng.IntN(nodeCount))
 	}
-	f.inspectAll(t)
+	o.fleet.inspectAll(t)
 }
 
 // killOneNode kills a node under its writers and starts it again. A writer whose
-// request had a key sends it again to another node at once, and goes on there;
-// the others find out later what became of theirs.
-func killOneNode(t *trial, pg *postgres, n *nodes, f *fleet, victim int) {
+// request had a key sends it again to another node at once, and continues there;
+// the others find out later whether theirs was done.
+func killOneNode(o *outages, pg *postgres, victim int) {
+	t, n := o.trial, o.nodes
 	dead, refuge := n.servers[victim].addr, n.servers[(victim+1+t.rng.IntN(nodeCount-1))%nodeCount].addr
 	var killed atomic.Bool
 	handle := func(w *writer, err error) error {
@@ -116,31 +105,29 @@ func killOneNode(t *trial, pg *postgres, n *nodes, f *fleet, victim int) {
 		case errors.Is(err, errUnexpected):
 			return err
 		case w.client.addr != dead || !killed.Load():
-			return fmt.Errorf("%w: a running node did not answer: %w", errUnexpected, err)
+			return fmt.Errorf("%w: a running node did not respond: %w", errUnexpected, err)
 		case w.pending.key == "":
 			return errSitOut
 		}
 		w.use(refuge)
 		return w.persist(t)
 	}
-	f.whileWriting(t, handle, func() {
-		t.sleep(time.Duration(200+t.rng.IntN(400)) * time.Millisecond)
+	o.once(handle, func() {
 		n.stopReader(victim)
 		killed.Store(true)
 		n.servers[victim].kill()
-		// A commit may have been on its way when its node died.
+		// A commit may have been in flight when its node died.
 		pg.waitUntil(fmt.Sprintf("select count(*) = 0 from pg_stat_activity where application_name = '%s'", n.name(victim)))
 		n.start(victim)
 		n.startReader(victim)
-		t.sleep(100 * time.Millisecond)
 	})
 }
 
 func killPostgres(t *trial) {
 	pg := startPostgres(t, "postgres")
-	o := newOutages(t, startNodes(t, pg.url("postgres")), 200*time.Millisecond)
-	defer func() { o.figures(pick(t, 3_000, 100), 2*time.Second) }()
-	o.each(pick(t, 20, 3), "kills", func() {
+	o := newOutages(t, startNodes(t, pg.url("postgres")), "outages", pick(t, 20, 3), 200*time.Millisecond)
+	defer func() { o.figures(pick(t, 3_000, 100)) }()
+	o.each(2*time.Second, func() {
 		pg.kill()
 		t.sleep(time.Duration(t.rng.IntN(500)) * time.Millisecond)
 		pg.start()
@@ -161,10 +148,10 @@ func standbyPromoted(t *trial) {
 	primary := startPostgres(t, "postgres-1", "wal_keep_size=512MB")
 	standby := newPostgres(t, "postgres-2", primary.settings...)
 	n := startNodes(t, fmt.Sprintf("postgres://postgres@%s,%s/postgres?target_session_attrs=read-write", primary.addr, standby.addr))
-	o := newOutages(t, n, 2*time.Second)
+	o := newOutages(t, n, "outages", 5, 2*time.Second)
 	o.before = func() { standby.follow(primary) }
-	defer func() { o.figures(1_000, 10*time.Second) }()
-	o.each(5, "promotions", func() {
+	defer func() { o.figures(1_000) }()
+	o.each(10*time.Second, func() {
 		standby.cutOff(primary)
 		// A write that is acknowledged now is lost.
 		t.sleep(300 * time.Millisecond)

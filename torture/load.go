@@ -18,8 +18,8 @@ type load struct {
 	site    string
 	pages   []string
 	reads   [][]byte
-	writes  []numbered
-	writing float64 // the share of writes
+	writes  [][]byte // each with a blank
+	writing float64  // the share of writes
 	made    atomic.Int64
 	end     time.Time // responses after it are counted apart; zero: none
 
@@ -27,25 +27,8 @@ type load struct {
 	timeout   time.Duration // of a request
 }
 
-// numbered is a request with room for a number, so that no two are alike.
-type numbered struct {
-	text   []byte
-	digits int // where the number is
-}
-
-// blank is the room for a number.
+// blank is the place of a number in a write, so that no two are alike.
 const blank = "000000000000"
-
-func newNumbered(request []byte) numbered {
-	return numbered{request, bytes.Index(request, []byte(blank))}
-}
-
-// fill returns the request with a number.
-func (n numbered) fill(number int64) []byte {
-	text := bytes.Clone(n.text)
-	copy(text[n.digits:], fmt.Sprintf("%0*d", len(blank), number))
-	return text
-}
 
 const loadPages = 500
 
@@ -60,7 +43,7 @@ func newLoad(addr, key string) *load {
 		l.pages = append(l.pages, id)
 		l.reads = append(l.reads, c.request("GET", "/v6/pages/"+id, ""))
 	}
-	l.writes = []numbered{newNumbered(c.request("POST", "/v6/pages", fmt.Sprintf(`{"siteId":%q,"pathname":"/new/%s","title":"A new page"}`, site, blank)))}
+	l.writes = [][]byte{c.request("POST", "/v6/pages", fmt.Sprintf(`{"siteId":%q,"pathname":"/new/%s","title":"A new page"}`, site, blank))}
 	return l
 }
 
@@ -73,9 +56,9 @@ func (l *load) mix() {
 		l.reads = append(l.reads,
 			c.request("GET", fmt.Sprintf("/v6/pages/load/%d?siteId=%s", i, l.site), ""),
 			c.request("GET", "/v6/pages?includeOffline=true&siteId="+l.site+"&startingAfter="+id, ""))
-		l.writes = append(l.writes, newNumbered(c.request("PATCH", "/v6/pages/"+id, fmt.Sprintf(`{"title":"Title %s"}`, blank))))
+		l.writes = append(l.writes, c.request("PATCH", "/v6/pages/"+id, fmt.Sprintf(`{"title":"Title %s"}`, blank)))
 	}
-	l.writes = append(l.writes, slices.Repeat([]numbered{create}, len(l.pages)-1)...)
+	l.writes = append(l.writes, slices.Repeat([][]byte{create}, len(l.pages)-1)...)
 	l.writing = 0.4
 }
 
@@ -205,7 +188,8 @@ func (l *load) connection(t *trial, rng *rand.Rand, next func() bool) (mine tall
 		writes := len(l.reads) == 0 || rng.Float64() < l.writing
 		var request []byte
 		if writes {
-			request = l.writes[rng.IntN(len(l.writes))].fill(l.made.Add(1))
+			number := fmt.Appendf(nil, "%0*d", len(blank), l.made.Add(1))
+			request = bytes.Replace(l.writes[rng.IntN(len(l.writes))], []byte(blank), number, 1)
 		} else {
 			request = l.reads[rng.IntN(len(l.reads))]
 		}

@@ -57,7 +57,7 @@ var runs = []run{
 
 func main() {
 	list := flag.Bool("list", false, "print the names of the runs and end")
-	short := flag.Bool("short", false, "run the short forms, under four minutes in all")
+	short := flag.Bool("short", false, "run the short forms, under three minutes in all")
 	seed := flag.Uint64("seed", 0, "repeat a run's choices (default: chosen for each run)")
 	keep := flag.Bool("keep", false, "keep the data folders and logs")
 	flag.Usage = func() {

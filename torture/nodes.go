@@ -79,42 +79,55 @@ func (n *nodes) recovery() time.Duration {
 	return slices.Max(took)
 }
 
-// outages are times when nodes lose their database under writers and readers.
+// outages are times when nodes lose their database, or one of them dies, under
+// writers and readers.
 type outages struct {
 	*trial
 	nodes   *nodes
 	fleet   *fleet
-	lead    time.Duration // how long all is well before the next one, at least
-	before  func()        // what each one needs first; nil: nothing
+	name    string // of the outages, in figures
+	wanted  int
+	lead    time.Duration // between two outages, at least
+	before  func()        // prepares each of them; nil: nothing
 	count   int
-	slowest time.Duration // from the end of one until every node wrote and read again
+	within  time.Duration // how long it may take until every node writes and reads again; 0: not measured
+	slowest time.Duration // how long it took
 }
 
-func newOutages(t *trial, n *nodes, lead time.Duration) *outages {
-	return &outages{trial: t, nodes: n, fleet: newFleet(t, n.servers[0].addr, killWriters, killSites), lead: lead}
+func newOutages(t *trial, n *nodes, name string, wanted int, lead time.Duration) *outages {
+	f := newFleet(t, n.servers[0].addr, killWriters, killSites)
+	return &outages{trial: t, nodes: n, fleet: f, name: name, wanted: wanted, lead: lead}
 }
 
-// each has outages while all write and read: one begins and ends in cause. Then
-// everything is read back, from any node.
-func (o *outages) each(count int, name string, cause func()) {
-	for range count {
+// once has an outage, which begins and ends in cause, while all write and read.
+// Then it reads everything back, from any node.
+func (o *outages) once(handle func(*writer, error) error, cause func()) {
+	o.fleet.spread(o.nodes.servers)
+	o.nodes.whileReading(func() {
+		o.fleet.whileWriting(o.trial, handle, func() {
+			o.sleep(o.lead + time.Duration(o.rng.IntN(400))*time.Millisecond)
+			cause()
+			o.sleep(100 * time.Millisecond)
+		})
+	})
+	o.count++
+	o.sleep(settled)
+	o.fleet.inspect(o.trial, o.nodes.servers[o.rng.IntN(nodeCount)].addr)
+	o.progress.show(o.count, o.wanted, "%d %s, %d acknowledged writes, %d lost", o.count, o.name, o.fleet.acknowledged(), o.fleet.lost())
+}
+
+// each has outages of the database, after which every node must write and read
+// again within some time.
+func (o *outages) each(within time.Duration, cause func()) {
+	o.within = within
+	for range o.wanted {
 		if o.before != nil {
 			o.before()
 		}
-		o.fleet.spread(o.nodes.servers)
-		o.nodes.whileReading(func() {
-			o.fleet.whileWriting(o.trial, waitForServer(o.trial), func() {
-				o.sleep(o.lead + time.Duration(o.rng.IntN(400))*time.Millisecond)
-				cause()
-				o.slowest = max(o.slowest, o.nodes.recovery())
-				o.sleep(100 * time.Millisecond)
-			})
+		o.once(waitForServer(o.trial), func() {
+			cause()
+			o.slowest = max(o.slowest, o.nodes.recovery())
 		})
-		o.count++
-		o.sleep(settled)
-		o.fleet.inspect(o.trial, o.nodes.servers[o.rng.IntN(nodeCount)].addr)
-		o.progress.show(o.count, count, "%d %s, %d acknowledged writes, %d lost, slowest recovery %s", o.count, name,
-			o.fleet.acknowledged(), o.fleet.lost(), o.slowest.Round(time.Millisecond))
 	}
 	o.fleet.inspectAll(o.trial)
 }
@@ -133,12 +146,14 @@ func waitForServer(t *trial) func(*writer, error) error {
 	}
 }
 
-func (o *outages) figures(least int, within time.Duration) {
-	o.got("outages", o.count)
+func (o *outages) figures(least int) {
+	o.got(o.name, o.count)
 	o.fleet.figures(o.trial, least)
 	o.nodes.figures()
-	o.got("slowestRecoveryMs", ms(o.slowest))
-	o.want(o.short || o.slowest <= within, "the slowest node took %s to write and read again", o.slowest)
+	if o.within > 0 {
+		o.got("slowestRecoveryMs", ms(o.slowest))
+		o.want(o.short || o.slowest <= o.within, "the slowest node took %s to write and read again", o.slowest)
+	}
 	for _, s := range o.nodes.servers {
 		o.want(s.running(), "a node has ended")
 	}
@@ -163,7 +178,7 @@ func newSample(t *trial, addr string) sample {
 func (s sample) startReader(addr string) (stop func() tally) {
 	c := newClient(addr, s.trial.key)
 	list := fmt.Sprintf("/v6/pages?siteId=%s&pathPrefix=/%d/%s", s.site, s.trial.random().Uint64(), blank)
-	l := &load{addr: addr, reads: [][]byte{c.request("GET", "/v6/pages/"+s.page, "")}, writes: []numbered{newNumbered(c.request("GET", list, ""))}, writing: 0.5}
+	l := &load{addr: addr, reads: [][]byte{c.request("GET", "/v6/pages/"+s.page, "")}, writes: [][]byte{c.request("GET", list, "")}, writing: 0.5}
 	_, stop = l.start(s.trial, 1, 400)
 	return stop
 }

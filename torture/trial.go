@@ -95,11 +95,11 @@ func (t *trial) problem(format string, args ...any) {
 const shownProblems = 5
 
 func (t *trial) report() figures {
-	if n := len(t.problems); n > 0 {
-		shown := append([]string{}, t.problems[:min(n, shownProblems)]...)
-		if n > shownProblems {
-			shown = append(shown, fmt.Sprintf("and %d more", n-shownProblems))
-		}
+	shown := t.problems
+	if more := len(shown) - shownProblems; more > 0 {
+		shown = append(slices.Clone(shown[:shownProblems]), fmt.Sprintf("and %d more", more))
+	}
+	if len(shown) > 0 {
 		return append(t.figures, figure{"problems", shown})
 	}
 	return t.figures

@@ -13,10 +13,10 @@ import (
 )
 
 // bare is the limit of reads: a net/http server that compares a key and writes
-// an answer of Galley's that it was given. No net/http server costs less.
+// a copied response of Galley's. No net/http server costs less.
 type bare struct {
 	service
-	folder string // of the answers, one file an operation
+	folder string // of the responses, one file an operation
 	model  *galley
 }
 
@@ -30,7 +30,7 @@ func (b *bare) start(ctx context.Context) {
 	b.run(ctx, nil, nil, must(os.Executable()), "serve-bare", b.address, b.folder)
 }
 
-// load asks Galley for the answers to give.
+// load requests the responses from Galley.
 func (b *bare) load(ctx context.Context, _ dataset) {
 	for i, op := range operations {
 		if b.does(op) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"math/rand/v2"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -96,7 +97,7 @@ func (b *bench) compareOnce(ctx context.Context, round int, op operation, c *com
 		}
 		b.status("round %d of %d: %s, %s", round+1, b.rounds, op.name, who.name())
 		g, isGalley := who.(*galley)
-		if isGalley && op.isRead() && !g.uncached { // the cache has room for the answers of one operation
+		if isGalley && op.isRead() && !g.uncached { // the cache has room for the responses of one operation
 			g.stop()
 			g.start(ctx)
 		}
@@ -156,7 +157,7 @@ func (s *service) stop()                                { s.server.stop(syscall.
 // run starts a program and waits until it listens on its address. Lines of its
 // output go to a function, if there is one.
 func (s *service) run(ctx context.Context, env []string, line func(string), name string, args ...string) {
-	command := program(name, args...)
+	command := exec.Command(name, args...) //nolint:noctx // stop ends it by a signal
 	command.Env = env
 	s.server = launch(command, line)
 	s.server.waitUntil(ctx, func() bool { return listens(ctx, s.address) })

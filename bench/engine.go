@@ -74,7 +74,8 @@ func startPostgres(ctx context.Context, folder string) *postgres {
 	data := filepath.Join(folder, "data")
 	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "--auth=trust", "-E", "UTF8", "--locale=C.UTF-8")
 	// A quarter of a small server's memory goes to the cache, as its manual says.
-	command := program(filepath.Join(bin, "postgres"), "-D", data, "-k", folder, "-p", port,
+	command := exec.Command(filepath.Join(bin, "postgres"), "-D", //nolint:noctx // stop ends it by a signal
+		data, "-k", folder, "-p", port,
 		"-c", "listen_addresses="+host, "-c", "shared_buffers=1GB", "-c", "max_wal_size=4GB", "-c", "max_connections=200", "-c", "log_min_messages=fatal")
 	for _, c := range []*exec.Cmd{initdb, command} {
 		c.Dir, c.SysProcAttr = folder, &syscall.SysProcAttr{Credential: owner}

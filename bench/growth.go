@@ -102,50 +102,36 @@ func (c *climb) levels(ctx context.Context) {
 		}
 	}()
 	if c.curve.Of == ofPages {
-		c.installed(ctx, []string{locale}, func(g *galley) {
-			for _, size := range pageSizes {
-				if size <= c.maxPages {
-					c.growTo(ctx, g, size)
-					c.level(ctx, g, size)
-				}
-			}
-		})
+		c.install(ctx, []string{locale}, pageSizes, func(pages int) int { return pages })
 		return
 	}
 	for _, size := range localeSizes {
-		c.installed(ctx, furtherLocales[:size-1], func(g *galley) {
-			c.growTo(ctx, g, localesSites*growthPages)
-			c.level(ctx, g, size)
-		})
+		c.install(ctx, furtherLocales[:size-1], []int{localesSites * growthPages}, func(int) int { return size })
 	}
 }
 
-// installed makes an empty installation, until its use ends. It has no cache: the
-// costs behind the cache are measured, not what fits into it.
-func (c *climb) installed(ctx context.Context, locales []string, use func(*galley)) {
+// install measures an installation with growing numbers of pages. It has no cache:
+// the costs behind the cache are measured, not what fits into it.
+func (c *climb) install(ctx context.Context, locales []string, pages []int, sizeOf func(pages int) int) {
 	g := c.galleyOn(ctx, c.engine, c.curve.Of)
 	g.uncached = true
 	g.loaded = &contents{dataset: dataset{pages: growthPages, locales: locales}}
 	defer c.engine.drop(ctx, c.curve.Of)
-	defer g.stop()
-	use(g)
-}
-
-// growTo starts an installation, loads it up to a number of pages, and stops it.
-func (c *climb) growTo(ctx context.Context, g *galley, size int) {
-	g.start(ctx)
-	what := fmt.Sprintf("%s, sites of %d locales", g.label, len(g.loaded.locales)+1)
-	g.grow(ctx, size/growthPages, c.progress(what, g.loaded.size(), size))
-	g.stop()
-}
-
-// level measures all operations at a size that was reached.
-func (c *climb) level(ctx context.Context, g *galley, size int) {
-	reached := installation{c.curve.Of, g.key, *g.loaded}
-	c.curve.Levels = append(c.curve.Levels, c.measureLevel(ctx, reached, size))
-	if size == c.curve.Base {
-		c.base = &installation{reached.store + "_base", reached.key, reached.loaded}
-		c.engine.copy(ctx, reached.store, c.base.store)
+	defer func() { g.stop() }()
+	what := fmt.Sprintf("%s, sites of %d locales", g.label, len(locales)+1)
+	for _, n := range pages {
+		if n > c.maxPages {
+			break
+		}
+		g.start(ctx)
+		g.grow(ctx, n/growthPages, c.progress(what, g.loaded.size(), n))
+		g.stop()
+		reached, size := installation{c.curve.Of, g.key, *g.loaded}, sizeOf(n)
+		c.curve.Levels = append(c.curve.Levels, c.measureLevel(ctx, reached, size))
+		if size == c.curve.Base {
+			c.base = &installation{reached.store + "_base", reached.key, reached.loaded}
+			c.engine.copy(ctx, reached.store, c.base.store)
+		}
 	}
 }
 
@@ -203,7 +189,7 @@ func (c *climb) copied(ctx context.Context, i installation) (g *galley, remove f
 }
 
 // hundredthFromEnd is a page so far down a list that a scan would be noticed,
-// with enough behind it for a full answer.
+// with enough behind it for a full list.
 func (g *galley) hundredthFromEnd(ctx context.Context, site int, sort string, localized bool) string {
 	var found struct{ Data []struct{ ID string } }
 	target := fmt.Sprintf("/v6/pages?siteId=%s&sortBy=%s&sortDirection=desc&limit=100", g.loaded.siteIDs[site], sort)
@@ -242,7 +228,7 @@ type growthMetric struct {
 var growthMetrics = []growthMetric{{cpu, figure.cost}, {p50, func(f figure) time.Duration { return f.P50 }}}
 
 // ratio compares a figure at some size with the one at the base: with the one
-// that was measured by turns with it, if there is one.
+// that was measured alternately with it, if there is one.
 func (c curve) ratio(l level, operation string, of func(figure) time.Duration) (float64, bool) {
 	f, ok := l.Figures[operation]
 	base, known := l.Base[operation]

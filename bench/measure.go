@@ -169,10 +169,6 @@ func (s span) foreign(measured []int) (share float64, busiest process) {
 	return max(0, s.share(used)), busiest
 }
 
-// stolen is the share of all cores that other machines had. It lowers rates, and
-// hardly what a request costs; all contestants are measured by turns.
-func (s span) stolen() float64 { return s.share(s.to.stolen - s.from.stolen) }
-
 func (s span) share(used time.Duration) float64 {
 	return float64(used) / float64(s.length()*time.Duration(runtime.NumCPU()))
 }
@@ -204,7 +200,8 @@ func (s span) disturbance(measured []int) error {
 	if share, busiest := s.foreign(measured); share >= maxForeign {
 		return disturbed(share, busiest)
 	}
-	if share := s.stolen(); share >= maxStolen {
+	// It lowers rates, and hardly the cost of a request: contestants are measured alternately.
+	if share := s.share(s.to.stolen - s.from.stolen); share >= maxStolen {
 		return fmt.Errorf("other machines on this one's hardware had %.0f %% of its CPU; "+
 			"try again later, or pass --force to measure anyway and keep nothing", 100*share)
 	}

@@ -96,7 +96,7 @@ func pocketTime(t time.Time) string { return t.Format("2006-01-02 15:04:05.000Z"
 const (
 	records = "/api/collections/pages/records"
 	// pocketLocale is the locale of records of the default locale: a filter for an
-	// empty value also looks for missing ones, and uses no index.
+	// empty value also searches for missing ones, and uses no index.
 	pocketLocale = "en"
 )
 

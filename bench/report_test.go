@@ -147,11 +147,8 @@ func TestLatencyOf(t *testing.T) {
 	for i := range 200 {
 		took = append(took, time.Duration(200-i)) // 1 to 200
 	}
-	if got, want := latencyOf(took), (latency{101, 199}); got != want {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	if got, want := latencyOf([]time.Duration{5}), (latency{5, 5}); got != want {
-		t.Errorf("got %v, want %v", got, want)
+	if many, one := latencyOf(took), latencyOf([]time.Duration{5}); many != (latency{101, 199}) || one != (latency{5, 5}) {
+		t.Errorf("got %v and %v", many, one)
 	}
 }
 

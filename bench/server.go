@@ -34,11 +34,6 @@ var starter = sync.OnceValue(func() chan<- func() {
 	return tasks
 })
 
-// program is a command that lasts until it is stopped.
-func program(name string, args ...string) *exec.Cmd {
-	return exec.Command(name, args...) //nolint:noctx // each is stopped by its own signal, see stop
-}
-
 // launch starts a process. Lines of its output go to a function, if there is
 // one.
 func launch(command *exec.Cmd, line func(string)) *server {
@@ -107,7 +102,7 @@ func (s *server) waitUntil(ctx context.Context, holds func() bool) {
 	check(fmt.Errorf("%v was started and does not answer", s.command.Args))
 }
 
-// listens tells whether a server accepts connections at an address.
+// listens reports whether a server accepts connections at an address.
 func listens(ctx context.Context, address string) bool {
 	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", address)
 	if err != nil {

@@ -178,7 +178,7 @@ func (s summary) got() string {
 // maxNamed is how many failures are named each.
 const maxNamed = 2
 
-// met tells whether all targets were met, and which were not, if others were.
+// met reports whether all targets were met, and which were not, if others were.
 func (s summary) met() (yes bool, failures string) {
 	var failed []string
 	for _, v := range s.verdicts {

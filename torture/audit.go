@@ -87,8 +87,7 @@ func compare(want, got []string) (missing, surplus int) {
 		count[id]--
 	}
 	for _, n := range count {
-		missing += max(0, n)
-		surplus += max(0, -n)
+		missing, surplus = missing+max(0, n), surplus+max(0, -n)
 	}
 	return missing, surplus
 }

@@ -152,9 +152,6 @@ func (s *source) compare(t *trial, c *client) {
 	}
 }
 
-// slower is how much slower writes may be during a backup.
-const slower = 3
-
 func (s *source) figures(t *trial) {
 	usual, during := p99(s.usual), p99(s.during)
 	t.got("backups", s.backups)
@@ -166,5 +163,5 @@ func (s *source) figures(t *trial) {
 	t.got("writesDuring", len(s.during))
 	t.want(len(s.during) > 0, "nothing was written during the backups")
 	// A short form has too few writes to judge.
-	t.want(t.short || during <= slower*usual, "p99 of writes during backups is %s, usually %s", during, usual)
+	t.want(t.short || during <= 3*usual, "p99 of writes during backups is %s, usually %s", during, usual)
 }

@@ -24,11 +24,8 @@ var diskFullRun = run{
 func lackingMount() string {
 	const needed = "root, and the right to mount"
 	folder, err := os.MkdirTemp("", "galley-torture-mount")
-	if err != nil {
-		return needed
-	}
 	defer func() { _ = os.Remove(folder) }()
-	if syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=64k") != nil || syscall.Unmount(folder, 0) != nil {
+	if err != nil || syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=64k") != nil || syscall.Unmount(folder, 0) != nil {
 		return needed
 	}
 	return ""
@@ -37,10 +34,8 @@ func lackingMount() string {
 const (
 	diskWriters = 8
 	diskSize    = 128 << 20
-	// fullFor is how long a disk stays full, and fullAnswers how many writes
-	// have to be refused meanwhile.
 	fullFor     = 2 * time.Second
-	fullAnswers = 100
+	fullAnswers = 100 // writes that must be refused meanwhile
 )
 
 func diskFull(t *trial) {

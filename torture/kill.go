@@ -164,8 +164,8 @@ func standbyPromoted(t *trial) {
 	})
 }
 
-// follow makes a new standby of a primary, which from then on answers no write
-// before the standby has it on its disk.
+// follow creates a new standby of a primary, which from then on acknowledges no
+// write before the standby has it on its disk.
 func (p *postgres) follow(primary *postgres) {
 	check(os.RemoveAll(p.data()))
 	p.program("pg_basebackup", "-d", primary.url("postgres"), "-D", p.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync")

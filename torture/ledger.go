@@ -64,7 +64,7 @@ type writer struct {
 	touched      map[*page]bool // since the last verify
 	records      []record       // since the audit trail was last read
 	cut, retried int            // requests whose outcome had to be found out; those sent again
-	unavailable  int            // answers 503
+	unavailable  int            // responses 503
 	journal      *journal       // nil: none is kept
 	half         int            // writes that were half done
 	lost         int            // pages that are not as they must be

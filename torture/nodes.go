@@ -140,7 +140,7 @@ func waitForServer(t *trial) func(*writer, error) error {
 			err = w.persist(t)
 		}
 		if err != nil && !errors.Is(err, errUnexpected) {
-			return fmt.Errorf("%w: a running server did not answer: %w", errUnexpected, err)
+			return fmt.Errorf("%w: a running server did not respond: %w", errUnexpected, err)
 		}
 		return err
 	}
@@ -173,7 +173,7 @@ func newSample(t *trial, addr string) sample {
 }
 
 // startReader reads from one server, up to 400 times a second, until it is
-// stopped: the page by its id, which may be answered from memory, and lists that
+// stopped: the page by its id, which may be cached, and lists that
 // were not asked for before.
 func (s sample) startReader(addr string) (stop func() tally) {
 	c := newClient(addr, s.trial.key)
@@ -183,7 +183,7 @@ func (s sample) startReader(addr string) (stop func() tally) {
 	return stop
 }
 
-// probe writes and reads until both have succeeded. Any other answer than 503
+// probe writes and reads until both have succeeded. Any other response than 503
 // with Retry-After fails the run.
 func (s sample) probe(addr string) {
 	t := s.trial

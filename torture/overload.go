@@ -98,7 +98,7 @@ func (o *overloaded) capacity() float64 {
 }
 
 // measureCapacity is how many requests a second are done for clients that wait
-// for their answers.
+// for their responses.
 func measureCapacity(t *trial, s *server, l *load, theirs cores) float64 {
 	d := pick(t, 4*time.Second, time.Second)
 	cpuBefore, busyBefore := s.cpu(), busy(theirs)
@@ -110,7 +110,7 @@ func measureCapacity(t *trial, s *server, l *load, theirs cores) float64 {
 	return float64(steady.good) / d.Seconds()
 }
 
-// round is a flood and what comes after it.
+// round is a flood and the recovery after it.
 func (o *overloaded) round() {
 	d := pick(o.trial, 10*time.Second, 2*time.Second)
 	before := o.before
@@ -178,13 +178,11 @@ func (c cores) String() string { return fmt.Sprintf("%d-%d", c.first, c.last) }
 
 func allCores() cores { return cores{0, runtime.NumCPU() - 1} }
 
-// splitCores halves the processor's cores: for the load and for the server.
+// splitCores halves the processor's cores: for the load and for the server. Both
+// have the only one.
 func splitCores() (mine, theirs cores) {
 	n := runtime.NumCPU()
-	if n == 1 {
-		return allCores(), allCores()
-	}
-	return cores{n / 2, n - 1}, cores{0, n/2 - 1}
+	return cores{n / 2, n - 1}, cores{0, max(0, n/2-1)}
 }
 
 // busy is how long cores were not idle, since the machine started.

@@ -74,7 +74,7 @@ type trace struct {
 	writes  []*logWrite
 	syncs   []*span        // of the log
 	first   map[string]int // the first write with a UUID
-	answers map[string]int // when an answer began to be written, by request id
+	answers map[string]int // when a response began to be written, by request id
 
 	restarts, unsafeRestarts int
 }
@@ -112,15 +112,6 @@ func cutCall(line string) (thread, name, path, rest string, ok bool) {
 	return thread, name, path, strings.TrimPrefix(rest, ", "), ok
 }
 
-// cutResumed splits a line about the end of a call, during which other threads
-// made calls:
-//
-//	17 <... fsync resumed>) = 0
-func cutResumed(line string) (thread string, ok bool) {
-	thread, line, _ = strings.Cut(line, " ")
-	return thread, strings.HasPrefix(strings.TrimLeft(line, " "), "<... ")
-}
-
 // readTrace reads what strace wrote.
 func readTrace(file string) (*trace, error) {
 	f, err := os.Open(file)
@@ -135,7 +126,9 @@ func readTrace(file string) (*trace, error) {
 	lines.Buffer(nil, 1<<20)
 	for number := 0; lines.Scan(); number++ {
 		line := lines.Text()
-		if thread, ok := cutResumed(line); ok {
+		// The end of a call, during which other threads made calls:
+		//	17 <... fsync resumed>) = 0
+		if thread, rest, _ := strings.Cut(line, " "); strings.HasPrefix(strings.TrimLeft(rest, " "), "<... ") {
 			if call := open[thread]; call != nil {
 				call.finish(number, line)
 			}

@@ -31,7 +31,7 @@ type slowPhase struct {
 	first string // sent at once
 	tenth string // sent instead by every tenth connection; "": the same
 	drip  string // sent byte by byte, one each second, and from its start again
-	deaf  bool   // the window for answers is as small as it can be
+	deaf  bool   // the receive window is as small as it can be
 }
 
 func slowConnections(t *trial) {

@@ -39,7 +39,7 @@ func (f *fleet) sum(count func(*writer) int) (n int) {
 }
 
 func (f *fleet) acknowledged() int { return f.sum(func(w *writer) int { return w.acknowledged }) }
-func (f *fleet) lost() int { return f.sum(func(w *writer) int { return w.lost }) }
+func (f *fleet) lost() int         { return f.sum(func(w *writer) int { return w.lost }) }
 
 // errSitOut ends a writer's work until the next whileWriting.
 var errSitOut = errors.New("sits out")

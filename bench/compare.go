@@ -151,7 +151,7 @@ type service struct {
 
 func (s *service) name() string                         { return s.label }
 func (s *service) target() string                       { return s.address }
-func (s *service) processes() (service, database []int) { return []int{s.server.pid()}, nil }
+func (s *service) processes() (service, database []int) { return []int{s.server.pid()}, nil } //nolint:unparam // as the interface wants
 func (s *service) stop()                                { s.server.stop(syscall.SIGTERM) }
 
 // run starts a program and waits until it listens on its address. Lines of its

@@ -172,7 +172,7 @@ func (g *galley) call(ctx context.Context, method, target string, body, into any
 	req := must(http.NewRequestWithContext(ctx, method, "http://"+g.address+target, bytes.NewReader(must(json.Marshal(body)))))
 	req.Header.Set("x-api-key", g.key)
 	req.Header.Set("content-type", "application/json")
-	resp := must(http.DefaultClient.Do(req))
+	resp := must(http.DefaultClient.Do(req)) //nolint:bodyclose // it is closed below
 	defer func() { _ = resp.Body.Close() }() // it was read to its end
 	answer := must(io.ReadAll(resp.Body))
 	if resp.StatusCode >= 300 {

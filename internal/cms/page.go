@@ -90,14 +90,14 @@ type PageRow struct {
 // FoundPage is a page with the shape of its site, both of one moment.
 type FoundPage struct {
 	Page
-	Revision     int64
+	Revision  int64
 	ClaimedIn ID // the locale in which it holds the pathname that was asked for
 }
 
 // ListedPage is a row of a list, with what Shape tells of its site.
 type ListedPage struct {
 	PageRow
-	Paths map[ID]string // in effect in the locales that override something, hidden ones included
+	Paths    map[ID]string // in effect in the locales that override something, hidden ones included
 	Revision int64
 }
 

@@ -20,7 +20,7 @@ const (
 	ScopeOperator Scope = "operator"
 )
 
-// Scopes lists every scope, in the order in which they are answered.
+// Scopes lists every scope, in the order of responses.
 var Scopes = []Scope{ScopeRead, ScopeWrite, ScopePublish, ScopeAdmin, ScopeOperator}
 
 // MaxAppSites is the largest number of sites that an app can be restricted to.
@@ -46,7 +46,7 @@ type App struct {
 	Scopes      []Scope
 	SiteIDs     []ID   // nil: every site of the workspace
 	Rate        string // REQUESTS/SECONDS or off, set by the operator; "": the configured one
-	MadeBy      ID     // the first of the apps that made it, whose rate it shares; NoID: none
+	MadeBy      ID     // the first of the apps that created it, whose rate it shares; NoID: none
 	MakerRate   string // Rate of MadeBy; only AppByKey fills it in
 	CreatedAt   time.Time
 	LastUsedAt  *time.Time
@@ -54,16 +54,16 @@ type App struct {
 	DeletedAt   *time.Time
 }
 
-// Has tells whether the app has a scope.
+// Has reports whether the app has a scope.
 func (a App) Has(s Scope) bool { return slices.Contains(a.Scopes, s) }
 
-// Reaches tells whether the app may touch a site of its workspace.
+// Reaches reports whether the app has access to a site of its workspace.
 func (a App) Reaches(siteID ID) bool {
 	return a.SiteIDs == nil || slices.Contains(a.SiteIDs, siteID)
 }
 
-// Covers tells whether the app has every right that another one has, for at
-// least as long, so that it may make, change or end it.
+// Covers reports whether the app has every right of another one, for at least as
+// long, so that it may create, change or revoke it.
 func (a App) Covers(o App) bool {
 	for _, s := range o.Scopes {
 		if !a.Has(s) {
@@ -94,14 +94,9 @@ func (c *AppPatch) Clean(p *Problems, now time.Time) {
 	cleanPtr(p, "description", &c.Description, textRule)
 	check(p, "scopes", c.Scopes, checkScopes)
 	check(p, "siteIds", c.SiteIDs, checkSiteIDs)
-	check(p, "expiresAt", c.ExpiresAt, func(t *time.Time) error {
-		if t != nil && !t.After(now) {
-			return errors.New("must be in the future")
-		}
-		return nil
-	})
+	check(p, "expiresAt", c.ExpiresAt, inFuture(now))
 	if c.Scopes.Set {
-		c.Scopes.Value = SortScopes(c.Scopes.Value)
+		c.Scopes.Value = sortScopes(c.Scopes.Value)
 	}
 	if c.SiteIDs.Set && c.SiteIDs.Value != nil {
 		c.SiteIDs.Value = SortIDs(c.SiteIDs.Value)
@@ -146,8 +141,8 @@ func checkSiteIDs(ids []ID) error {
 	return nil
 }
 
-// SortScopes drops doubles and brings scopes into their usual order.
-func SortScopes(scopes []Scope) []Scope {
+// sortScopes removes duplicates and sorts scopes as Scopes does.
+func sortScopes(scopes []Scope) []Scope {
 	var sorted []Scope
 	for _, s := range Scopes {
 		if slices.Contains(scopes, s) {
@@ -157,7 +152,7 @@ func SortScopes(scopes []Scope) []Scope {
 	return sorted
 }
 
-// SortIDs drops doubles and brings ids into their usual order.
+// SortIDs returns sorted ids without duplicates.
 func SortIDs(ids []ID) []ID {
 	ids = slices.Clone(ids)
 	slices.SortFunc(ids, CompareIDs)

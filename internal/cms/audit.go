@@ -2,6 +2,7 @@ package cms
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 )
 
@@ -40,14 +41,11 @@ type AuditQuery struct {
 	Until       *time.Time // exclusive
 }
 
-// Admits tells whether an entry is one that the query lists, on any page.
+// Admits reports whether the query lists an entry, on any page.
 func (q AuditQuery) Admits(e AuditEntry) bool {
 	from, to := q.Range()
-	ofSites := q.Sites == nil
-	for _, id := range q.Sites {
-		ofSites = ofSites || id == e.SiteID
-	}
-	return e.WorkspaceID == q.WorkspaceID && ofSites &&
+	return e.WorkspaceID == q.WorkspaceID &&
+		(q.Sites == nil || slices.Contains(q.Sites, e.SiteID)) &&
 		(q.SiteID == NoID || q.SiteID == e.SiteID) &&
 		(q.ResourceID == NoID || q.ResourceID == e.ResourceID) &&
 		(q.AppID == NoID || q.AppID == e.AppID) &&
@@ -55,27 +53,24 @@ func (q AuditQuery) Admits(e AuditEntry) bool {
 		CompareIDs(e.ID, from) >= 0 && CompareIDs(e.ID, to) < 0
 }
 
-// Range is the time that the query asks for, as ids: from the first to the
-// second, which is not in it.
+// Range is the time range of the query as ids. The end is exclusive.
 func (q AuditQuery) Range() (from, to ID) {
 	from, to = NoID, lastID
 	if q.Since != nil {
-		from = firstIDAt(*q.Since)
+		from = AuditBefore(*q.Since)
 	}
 	if q.Until != nil {
-		to = firstIDAt(*q.Until)
+		to = AuditBefore(*q.Until)
 	}
 	return from, to
 }
 
-// AuditBefore is the id that every entry before a time is below.
-func AuditBefore(t time.Time) ID { return firstIDAt(t) }
-
-// maxIDTime is the last millisecond that a UUIDv7 can tell.
+// maxIDTime is the last millisecond that a UUIDv7 can hold.
 const maxIDTime = 1<<48 - 1
 
-// firstIDAt is the least id that can be made at or after a time.
-func firstIDAt(t time.Time) ID {
+// AuditBefore is the least id that an entry can have at a time: the ids of all
+// earlier entries are below it.
+func AuditBefore(t time.Time) ID {
 	ms := t.UnixMilli()
 	if time.UnixMilli(ms).Before(t) {
 		ms++

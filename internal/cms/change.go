@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// ChangeKind says what a publish does to a page in one locale.
+// ChangeKind is what a publish does to a page in one locale.
 type ChangeKind string
 
 // The kinds, in the order in which they are tried: the first that applies is
@@ -20,7 +20,7 @@ const (
 	ChangeUpdated      ChangeKind = "updated"
 )
 
-// ChangeKinds lists the values there are.
+// ChangeKinds lists all kinds.
 var ChangeKinds = []ChangeKind{
 	ChangeDeleted, ChangeCreated, ChangePathChanged, ChangeTakenOffline, ChangeTakenOnline, ChangeUpdated,
 }
@@ -34,7 +34,7 @@ type Change struct {
 	Pathname         string
 	PreviousPathname *string
 	Fields           []FieldChange
-	Own              FieldSet // for the plan alone, which changes with an override that equals what it overrides
+	Own              FieldSet // for the plan, which covers overrides that equal what they override
 	unlisted         []ownership
 }
 
@@ -45,9 +45,8 @@ type ownership struct {
 }
 
 // Planned is everything about a change that a plan covers. A null that a locale
-// comes to own, or owns no longer, may change what later publishes do, though
-// no reader sees a difference now: it is not listed as a change, but planned
-// with the last change of its page.
+// starts or stops to own may change what later publishes do, though readers see no
+// difference now: it is not listed, but planned with the last change of its page.
 func (c Change) Planned() []any {
 	if c.unlisted == nil {
 		return []any{c}
@@ -61,15 +60,15 @@ type FieldChange struct {
 	From, To any
 }
 
-// ID names a change. It is made from the page's id and the locale's, so that it
-// is the same in every list and leads back to both.
+// ID identifies a change. It is computed from the ids of the page and the locale,
+// and the same in every list.
 func (c Change) ID() ID { return mixIDs(c.PageID, c.LocaleID) }
 
 // Place is where the change stands in a list.
 func (c Change) Place() ChangePlace { return ChangePlace{c.PageID, c.LocaleID} }
 
-// mixIDs folds the random part of one id into that of another; doing it again
-// undoes it.
+// mixIDs combines the random part of one id with that of another. It is its own
+// inverse.
 func mixIDs(id, other ID) ID {
 	const notVariant = 1<<62 - 1
 	low := binary.BigEndian.Uint64(id[8:]) ^ (binary.BigEndian.Uint64(other[8:]) & notVariant)
@@ -77,8 +76,8 @@ func mixIDs(id, other ID) ID {
 	return id
 }
 
-// ChangePlaces are the places in a list of changes that an id may stand for:
-// one for each locale that the change could be about.
+// ChangePlaces are the places that a change with an id may have in a list, one for
+// each locale.
 func ChangePlaces(id ID, locales Locales) []ChangePlace {
 	places := []ChangePlace{{PageID: id}}
 	for _, l := range locales {
@@ -99,8 +98,8 @@ func (p ChangePlace) Compare(o ChangePlace) int {
 	return CompareIDs(p.LocaleID, o.LocaleID)
 }
 
-// Changes are what turns one state of a page's live version into another. Nil
-// is a page that is not live. Locales that are hidden have none.
+// Changes are the differences between two states of a page's live version. Nil is
+// a page that is not live. Hidden locales have no changes.
 func Changes(before, after *Page, locales Locales) []Change {
 	var changes []Change
 	var unlisted []ownership
@@ -123,8 +122,7 @@ func Changes(before, after *Page, locales Locales) []Change {
 	return changes
 }
 
-// localizedIn are the locales that either state of a page overrides something
-// in, by id.
+// localizedIn are the locales that override something in either state, by id.
 func localizedIn(pages ...*Page) []ID {
 	ids := map[ID]bool{}
 	for _, p := range pages {
@@ -205,10 +203,11 @@ func changedField(fields []FieldChange, name string) bool {
 // inherits, they are the values in effect.
 func fieldChanges(before, after *Page, localeID ID, from, to *Localization) []FieldChange {
 	var changes []FieldChange
-	for _, f := range fieldNames {
-		was, is := f.of(from), f.of(to)
+	for _, f := range pageFields {
+		was, is := f.own(from), f.own(to)
 		if was == is && before != nil && after != nil && from.Own.Has(f.field) != to.Own.Has(f.field) {
-			was, is = f.value(before.In(localeID).Values), f.value(after.In(localeID).Values)
+			shown, next := before.In(localeID).Values, after.In(localeID).Values
+			was, is = f.value(&shown), f.value(&next)
 		}
 		if was != is {
 			changes = append(changes, FieldChange{f.name, was, is})
@@ -217,36 +216,10 @@ func fieldChanges(before, after *Page, localeID ID, from, to *Localization) []Fi
 	return changes
 }
 
-type namedField struct {
-	name  string
-	field FieldSet
-	value func(Values) any
-}
-
-// of is the value that a localization has of its own, or nil.
-func (f namedField) of(l *Localization) any {
+// own is the value that a localization has of its own, or nil.
+func (f pageField) own(l *Localization) any {
 	if l == nil || !l.Own.Has(f.field) {
 		return nil
 	}
-	return f.value(l.Values)
-}
-
-// fieldNames are the fields as requests spell them, with their values.
-var fieldNames = []namedField{
-	{"pathname", FieldPathname, func(v Values) any { return v.Pathname }},
-	{"title", FieldTitle, func(v Values) any { return deref(v.Title) }},
-	{"description", FieldDescription, func(v Values) any { return deref(v.Description) }},
-	{"canonicalUrl", FieldCanonicalURL, func(v Values) any { return deref(v.CanonicalURL) }},
-	{"socialImageUrl", FieldSocialImageURL, func(v Values) any { return deref(v.SocialImageURL) }},
-	{"sitemapPriority", FieldSitemapPriority, func(v Values) any { return deref(v.SitemapPriority) }},
-	{"sitemapFrequency", FieldSitemapFrequency, func(v Values) any { return deref(v.SitemapFrequency) }},
-	{"isOnline", FieldIsOnline, func(v Values) any { return v.IsOnline }},
-	{"excludedFromSearchEngines", FieldExcluded, func(v Values) any { return deref(v.ExcludedFromSearchEngines) }},
-}
-
-func deref[T any](p *T) any {
-	if p == nil {
-		return nil
-	}
-	return *p
+	return f.value(&l.Values)
 }

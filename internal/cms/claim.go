@@ -1,9 +1,8 @@
 package cms
 
 // Claim is a pathname that a page or route holds in one version and locale of
-// a site. A page holds its own pathname in the default locale (LocaleID NoID)
-// and one in each locale that overrides it; where it does not, it is met under
-// the default one. A route holds its pathname for every locale.
+// a site. A page holds a pathname in the default locale (LocaleID NoID) and one in
+// each locale that overrides it. A route holds its pathname for every locale.
 type Claim struct {
 	Version  Version
 	LocaleID ID
@@ -39,9 +38,9 @@ func (r Route) Claims() []Claim {
 	}
 }
 
-// Clashes tells whether claim c and another on the same pathname and version
-// can't stand together. overrides tells whether a page holds a pathname of
-// its own in a locale: there, its default one is free.
+// Clashes reports whether claim c conflicts with another on the same pathname and
+// version. overrides reports whether a page has a pathname of its own in a locale,
+// where its default one is free then.
 func (c Claim) Clashes(o Claim, overrides func(page, locale ID) bool) bool {
 	switch {
 	case c.Owner == o.Owner:

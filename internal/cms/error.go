@@ -11,7 +11,7 @@ import (
 // Code is the machine-readable kind of an error, as the interface spells it.
 type Code string
 
-// The codes that the domain itself can answer with.
+// The codes of the domain.
 const (
 	CodeBadRequest         Code = "bad_request"
 	CodeUnauthorized       Code = "unauthorized"
@@ -22,14 +22,14 @@ const (
 	CodeUnavailable        Code = "unavailable"
 )
 
-// Detail tells what is wrong with one field of a request.
+// Detail is what is wrong with one field of a request.
 type Detail struct {
 	Field   string
 	Message string
 }
 
-// Error is an answer that the caller is meant to see. Any other error is a
-// fault of the service, logged at the edge and never shown.
+// Error is an error for the caller. Any other error is a fault of the service,
+// which is logged and never shown.
 type Error struct {
 	Code    Code
 	Message string
@@ -49,7 +49,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the cause, which is for the log alone.
+// Unwrap returns the cause, which is logged and never shown.
 func (e *Error) Unwrap() error { return e.cause }
 
 // CodeOf returns the code of a domain error, or "" for any other error.
@@ -82,26 +82,23 @@ func NotFound(kind Kind) *Error {
 	return &Error{Code: CodeNotFound, Message: name + " not found"}
 }
 
-// Conflict says that the state of things does not allow the request.
+// Conflict says that the state of the resource does not allow the request.
 func Conflict(message string) *Error { return &Error{Code: CodeConflict, Message: message} }
 
-// ErrPathnameTaken answers a pathname that another page or route holds.
+// ErrPathnameTaken is the error for a pathname that another page or route holds.
 var ErrPathnameTaken = Conflict("A page or route with this pathname already exists")
 
 // Forbidden says that the credential lacks a right.
 func Forbidden(message string) *Error { return &Error{Code: CodeForbidden, Message: message} }
 
-// ErrUnauthorized answers every key that is missing, malformed, unknown,
-// revoked or expired alike, so that the answer tells nothing about keys.
+// ErrUnauthorized is the error for every missing, malformed, unknown, revoked or
+// expired key, so that it reveals nothing about keys.
 var ErrUnauthorized = &Error{Code: CodeUnauthorized, Message: "The API key is missing or invalid"}
 
-// ErrPreconditionFailed answers an If-Match that no longer holds.
-var ErrPreconditionFailed = &Error{
-	Code:    CodePreconditionFailed,
-	Message: "The resource has changed since the version named in If-Match",
-}
+// ErrPreconditionFailed is the error for an If-Match that no longer holds.
+var ErrPreconditionFailed = &Error{Code: CodePreconditionFailed, Message: "The resource has changed since the version named in If-Match"}
 
-// Unavailable wraps a cause that is likely to pass: a store out of reach.
+// Unavailable wraps a temporary cause, such as a store that can't be reached.
 func Unavailable(cause error) *Error {
 	return &Error{Code: CodeUnavailable, Message: "The service can't answer right now, try again shortly", cause: cause}
 }
@@ -119,13 +116,12 @@ var ErrInvalid = &Error{Code: CodeBadRequest, Message: "The request is invalid"}
 const (
 	// MaxDetails is the largest number of fields that an error names.
 	MaxDetails = 100
-	// maxField bounds a field's name, which may be one that the caller made up.
+	// maxField bounds the name of a field, which may be unknown.
 	maxField = 100
 )
 
-// Problems collects what is wrong with a request, so that one error reports
-// all of it. It keeps the first MaxDetails in field order and counts the rest.
-// The zero value is ready to use.
+// Problems collects what is wrong with a request, for one error. It keeps the first
+// MaxDetails in field order and counts the rest. The zero value is ready to use.
 type Problems struct {
 	prefix string
 	found  *found

@@ -2,21 +2,19 @@ package cms
 
 import "time"
 
-// KeptFor is how long the answer to a request with an idempotency key is
-// repeated.
+// KeptFor is how long the answer to a keyed request is repeated.
 const KeptFor = 24 * time.Hour
 
 // MaxIdempotencyKey is the longest idempotency key, in bytes.
 const MaxIdempotencyKey = 255
 
-// Needs are what a caller needs a right to, beside the scope, to make a request.
+// Needs are what a request needs a right to, besides the scope.
 type Needs struct {
 	Site *ID // NoID: every site
 	App  *ID // which the caller has to cover
 }
 
-// KeptAnswer is the answer to a request that is to happen once, kept to be
-// repeated.
+// KeptAnswer is the stored answer to a keyed request.
 type KeptAnswer struct {
 	Credential ID
 	Key        string

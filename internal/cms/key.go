@@ -29,13 +29,12 @@ type KeyHash [sha256.Size]byte
 // NewAppKey returns a new random key.
 func NewAppKey() AppKey {
 	var secret [32]byte
-	_, _ = rand.Read(secret[:]) // never fails: the runtime aborts instead
+	_, _ = rand.Read(secret[:]) // it never fails
 	body := base62Digits(new(big.Int).SetBytes(secret[:]), keyBodyLen)
 	return AppKey(keyPrefix + body + keyChecksum(body))
 }
 
-// ParseAppKey reads a key and checks its checksum, so that a typo never costs
-// a look into the store.
+// ParseAppKey reads a key and checks its checksum, so that a typo costs no query.
 func ParseAppKey(s string) (AppKey, bool) {
 	if !keyForm.MatchString(s) {
 		return "", false
@@ -44,8 +43,7 @@ func ParseAppKey(s string) (AppKey, bool) {
 	return AppKey(s), keyChecksum(body) == s[len(keyPrefix)+keyBodyLen:]
 }
 
-// ParseSiteKey reads a site's public key, in the form in which it was given
-// out and no other.
+// ParseSiteKey reads a site's public key, in its canonical form alone.
 func ParseSiteKey(s string) (ID, bool) {
 	id, ok := ParseID(s)
 	return id, ok && id.String() == s // the nil UUID is read as another
@@ -54,7 +52,7 @@ func ParseSiteKey(s string) (ID, bool) {
 // Hash is what the store keeps.
 func (k AppKey) Hash() KeyHash { return sha256.Sum256([]byte(k)) }
 
-// Hint is the part of the key that helps a person to tell keys apart.
+// Hint is the end of the key, which helps to distinguish keys.
 func (k AppKey) Hint() string { return string(k[len(k)-keyHintLength:]) }
 
 func keyChecksum(body string) string {

@@ -18,8 +18,7 @@ type List[T any] struct {
 	HasMore bool
 }
 
-// CutList makes a list from a query that asked the store for one item more
-// than the limit.
+// CutList returns a list from one item more than the limit.
 func CutList[T any](items []T, limit int) List[T] {
 	if len(items) > limit {
 		return List[T]{items[:limit], true}
@@ -27,6 +26,5 @@ func CutList[T any](items []T, limit int) List[T] {
 	return List[T]{items, false}
 }
 
-// ErrCursor answers every cursor that is not an item of the list, deleted or
-// not, whatever the reason.
+// ErrCursor is the error for a cursor that is no item of the list, deleted or not.
 var ErrCursor = BadField("startingAfter", "must be the id of an item of this list")

@@ -21,15 +21,14 @@ type Locale struct {
 
 var (
 	localeForm = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z]{2})?$`)
-	// Codes that stand for no language in particular, and those for private use.
+	// Codes for no language in particular, and for private use.
 	namesNone = regexp.MustCompile(`^(und|mul|mis|zxx|q[a-t][a-z])$`)
-	// Codes that libraries have for languages whose names on the web are others.
+	// Bibliographic codes, for languages that have another code on the web.
 	forLibraries = regexp.MustCompile(`^(alb|arm|baq|bur|chi|cze|dut|fre|geo|ger|gre|ice|mac|mao|may|per|rum|slo|tib|wel)$`)
 	errLocale    = errors.New("must be a language code, optionally with a region, such as en or en-US")
 )
 
-// LocaleRefForm tells whether s has the form of a locale's id or code, existing
-// or not.
+// LocaleRefForm reports whether s has the form of a locale's id or code.
 func LocaleRefForm(s string) bool {
 	_, ok := ParseID(s)
 	return ok || localeForm.MatchString(s)
@@ -104,25 +103,26 @@ func (ls Locales) ByID(id ID) (Locale, bool) {
 	return Locale{}, false
 }
 
-// ByCode finds the locale that holds a canonical code now. Earlier versions
-// stored codes that have been replaced, such as iw; the canonical form finds
-// those too.
+// ByCode finds the existing locale with a canonical code, or else with a code that
+// was replaced by it, such as iw, which earlier versions stored.
 func (ls Locales) ByCode(code string) (Locale, bool) {
-	for _, same := range []func(string) bool{
-		func(stored string) bool { return stored == code },
-		func(stored string) bool { return canonicalCode(stored) == code },
-	} {
-		for _, l := range ls {
-			if l.DeletedAt == nil && same(l.Code) {
-				return l, true
-			}
+	var found Locale
+	for _, l := range ls {
+		if l.DeletedAt != nil {
+			continue
+		}
+		if l.Code == code {
+			return l, true
+		}
+		if found.ID == NoID && canonicalCode(l.Code) == code {
+			found = l
 		}
 	}
-	return Locale{}, false
+	return found, found.ID != NoID
 }
 
 func canonicalCode(stored string) string {
-	code, _ := ParseLocaleCode(stored) // what was stored was once valid
+	code, _ := ParseLocaleCode(stored) // it was valid when it was stored
 	return code
 }
 
@@ -137,8 +137,8 @@ func (ls Locales) DeletedByCode(code string) (Locale, bool) {
 	return found, found.DeletedAt != nil
 }
 
-// Find looks a locale up by id or by code in any letter case; deleted ones
-// are not found.
+// Find finds a locale by id, or by code in any letter case. It finds no deleted
+// ones.
 func (ls Locales) Find(idOrCode string) (Locale, bool) {
 	if id, ok := ParseID(idOrCode); ok {
 		l, ok := ls.ByID(id)

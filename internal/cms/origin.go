@@ -40,8 +40,7 @@ func ParseOrigin(s string) (string, error) {
 	return scheme + "://" + host + port, nil
 }
 
-// hostNames reads host names as browsers do: with hyphens where registries allow
-// none, but hosts have some.
+// hostNames reads host names as browsers do, with hyphens in any place.
 var hostNames = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.CheckHyphens(false))
 
 func parseHost(u *url.URL) (string, error) {
@@ -63,13 +62,12 @@ func parseHost(u *url.URL) (string, error) {
 			return "", errors.New("must have a valid host name")
 		}
 	}
-	// A last label of digits is an IPv4 address to every browser, whatever
-	// short or decimal form it has; only the dotted quad is canonical.
+	// Browsers read a last label of digits as an IPv4 address, which is canonical
+	// as a dotted quad alone.
 	if last := labels[len(labels)-1]; allDigits.MatchString(last) || strings.HasPrefix(last, "0x") {
 		if addr, err := netip.ParseAddr(ascii); err != nil || !addr.Is4() {
 			return "", errors.New("must have a canonical IP address")
 		}
-		return ascii, nil
 	}
 	return ascii, nil
 }

@@ -18,17 +18,17 @@ const (
 	Live  Version = 1
 )
 
-// AfterPublish is the version that the site's publish of this number left; before
-// the first, which has the number 1, nothing was live.
+// AfterPublish is what was live after the site's publish of this number, which is 1
+// for the first.
 func AfterPublish(seq int64) Version { return Version(-seq - 1) }
 
-// Past tells whether the version is one that was live, and after which publish.
+// Past reports whether the version was live earlier, and after which publish.
 func (v Version) Past() (seq int64, ok bool) { return -int64(v) - 1, v < 0 }
 
-// Frequency tells search engines how often a page changes.
+// Frequency is how often a page changes, for search engines.
 type Frequency string
 
-// Frequencies lists the values there are.
+// Frequencies lists all values.
 var Frequencies = []Frequency{"always", "hourly", "daily", "weekly", "monthly", "yearly", "never"}
 
 // Values are the fields of a page that a locale can override.
@@ -49,10 +49,10 @@ type Page struct {
 	ID      ID
 	SiteID  ID
 	Version Version
-	Name    *string // as given; PageRow.DisplayName tells what stands in for it
+	Name    *string // as given; see PageRow.DisplayName
 	Values          // in the default locale
-	// Localizations are the locales that override something, by locale id;
-	// those of deleted locales stay, hidden.
+	// Localizations are the locales that override something, by locale id.
+	// Those of deleted locales are kept, hidden.
 	Localizations map[ID]Localization
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
@@ -61,10 +61,8 @@ type Page struct {
 	Since         int64 // live: the number of the publish that put it there
 }
 
-// Localization is a page in a locale other than the default: every value as
-// it stands there, and which of them are the locale's own. The others are
-// inherited. An own value may be null, which is why a null alone can't stand
-// for inheritance.
+// Localization is a page in a locale other than the default: all values, and which
+// of them are the locale's own. The others are inherited. An own value may be null.
 type Localization struct {
 	Own FieldSet
 	Values
@@ -87,14 +85,14 @@ type PageRow struct {
 	Since       int64
 }
 
-// FoundPage is a page with the shape of its site, both of one moment.
+// FoundPage is a page with the revision that its site had at the same time.
 type FoundPage struct {
 	Page
 	Revision  int64
 	ClaimedIn ID // the locale in which it holds the pathname that was asked for
 }
 
-// ListedPage is a row of a list, with what Shape tells of its site.
+// ListedPage is a row of a list, with the revision of its site.
 type ListedPage struct {
 	PageRow
 	Paths    map[ID]string // in effect in the locales that override something, hidden ones included
@@ -139,7 +137,7 @@ func (p Page) row(localeID ID, l Localization) PageRow {
 	}
 }
 
-// PageFromRows puts a page together again.
+// PageFromRows returns the page that has these rows.
 func PageFromRows(rows []PageRow) Page {
 	var p Page
 	locs := map[ID]Localization{}
@@ -158,7 +156,7 @@ func PageFromRows(rows []PageRow) Page {
 	return p
 }
 
-// Clone returns a page whose localizations can be changed apart.
+// Clone returns a page with a copy of the localizations.
 func (p Page) Clone() Page {
 	p.Localizations = maps.Clone(p.Localizations)
 	if p.Localizations == nil {
@@ -167,7 +165,7 @@ func (p Page) Clone() Page {
 	return p
 }
 
-// SameContent tells whether two states of a page hold the same values.
+// SameContent reports whether two states of a page have the same values.
 func (p Page) SameContent(o Page) bool {
 	if !equalPtr(p.Name, o.Name) || p.Values.Diff(o.Values) != 0 || len(p.Localizations) != len(o.Localizations) {
 		return false
@@ -181,8 +179,8 @@ func (p Page) SameContent(o Page) bool {
 	return true
 }
 
-// inherit brings the inherited values of every localization up to date, and
-// drops those that override nothing.
+// inherit updates the inherited values of every localization, and drops those that
+// override nothing.
 func (p *Page) inherit() {
 	for id, l := range p.Localizations {
 		if l.Own == 0 {
@@ -201,10 +199,9 @@ func (p Page) Delocalize(localeID ID) Page {
 	return p
 }
 
-// Rebase makes another locale the default one while every locale, the old
-// default included, goes on showing what it showed: values that would change
-// by inheritance become the locale's own. locales are all others of the site,
-// deleted ones too.
+// Rebase makes another locale the default one. Every locale still shows the same:
+// values that would change by inheritance become the locale's own. locales are all
+// others of the site, deleted ones too.
 func (p Page) Rebase(oldDefault, newDefault ID, locales []ID) Page {
 	l, ok := p.Localizations[newDefault]
 	if !ok {
@@ -220,10 +217,7 @@ func (p Page) Rebase(oldDefault, newDefault ID, locales []ID) Page {
 			continue
 		}
 		seen, ok := before.Localizations[id]
-		if !ok {
-			seen = Localization{Values: before.Values}
-		}
-		if id == oldDefault {
+		if !ok || id == oldDefault {
 			seen = Localization{Values: before.Values}
 		}
 		seen.Own |= moved
@@ -245,25 +239,22 @@ const (
 	SortUpdatedAt   PageSort = "updatedAt"
 )
 
-// PageSorts lists the values there are.
+// PageSorts lists all orders.
 var PageSorts = []PageSort{SortPath, SortTitle, SortDescription, SortCreatedAt, SortUpdatedAt}
 
-// SortKey is a value to order by: text by code point, or a time. Only one of
-// the two is in use for a given order.
+// SortKey is a value to order by: text by code point, or a time.
 type SortKey struct {
 	Text string
 	At   time.Time
 }
 
-// PagePosition is a place in a page list: right after the item that had this
-// key and id.
+// PagePosition is the place in a page list after the item with this key and id.
 type PagePosition struct {
 	Key SortKey
 	ID  ID
 }
 
-// NullableSort turns text that may be null into text that never is, nulls
-// last.
+// NullableSort turns text that may be null into text that sorts nulls last.
 func NullableSort(s *string) string {
 	if s == nil {
 		return "~"
@@ -271,7 +262,7 @@ func NullableSort(s *string) string {
 	return "=" + *s
 }
 
-// Position is where a row stands in a list of the given order.
+// Position is the position of a row in a list of the given order.
 func (r PageRow) Position(sort PageSort) PagePosition {
 	var key SortKey
 	switch sort {

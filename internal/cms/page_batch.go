@@ -28,8 +28,8 @@ var BatchOps = []BatchOp{OpCreate, OpUpdate, OpDelete}
 type PageBatch struct {
 	SiteID     Opt[ID]
 	Operations Opt[[]PageOperation]
-	// Problems are those that Clean found in operations of a known site. The
-	// service reports them together with what the state of the site refuses.
+	// Problems are those that Clean found. The service reports them together with
+	// those that depend on the site.
 	Problems Problems
 }
 
@@ -42,8 +42,7 @@ type PageOperation struct {
 	PagePatch
 	// Current is the pathname that names the page where PageID does not.
 	Current string
-	// Bad marks an operation of which it is not known what it does to which
-	// pathnames.
+	// Bad is set if the pathnames that the operation changes are not known.
 	Bad bool
 }
 
@@ -102,7 +101,7 @@ func (o *PageOperation) clean(p *Problems) {
 	o.Bad = o.Bad || slices.ContainsFunc([]string{"op", "pageId", "locale", "pathname", "localizations"}, p.Has)
 }
 
-// cleanName takes the pathname for the page's name if there is no page id.
+// cleanName moves the pathname to Current if there is no page id.
 func (o *PageOperation) cleanName(p *Problems) {
 	switch {
 	case o.PageID.Set || p.Has("pageId") || p.Has("pathname"):

@@ -2,8 +2,8 @@ package cms
 
 import "errors"
 
-// PagePatch changes a page in its default locale or in another one. Null
-// clears a field there, or returns it to inheritance here.
+// PagePatch changes a page in its default locale or in another one. Null clears a
+// field in the default locale; in another one, the field is inherited again.
 type PagePatch struct {
 	Pathname                  Opt[*string]
 	Name                      Opt[string]
@@ -39,7 +39,7 @@ func (c *PagePatch) clean(p *Problems) {
 		return nil
 	})
 	if n := c.SitemapPriority.Value; n != nil && *n == 0 {
-		*n = 0 // minus zero too
+		*n = 0 // no minus zero
 	}
 	check(p, "sitemapFrequency", c.SitemapFrequency, func(f *Frequency) error {
 		if f == nil {
@@ -49,8 +49,8 @@ func (c *PagePatch) clean(p *Problems) {
 	})
 }
 
-// Suit notes what only the default locale or only another one may have: a name,
-// and nulls.
+// CheckLocale notes what the locale does not allow: some nulls in the default
+// locale, and a name in any other.
 func (c *PagePatch) CheckLocale(p *Problems, localized bool) {
 	if !localized {
 		refuseNull(p, "pathname", c.Pathname)
@@ -70,89 +70,52 @@ func refuseNull[T any](p *Problems, field string, o Opt[*T]) {
 // default locale.
 func (c PagePatch) Apply(p Page, localeID ID) Page {
 	p = p.Clone()
-	c.Name.applyPtr(&p.Name)
+	if c.Name.Set {
+		p.Name = &c.Name.Value
+	}
+	values, given, null := c.read()
 	if localeID == NoID {
-		given, _ := c.given()
-		p.CopyFrom(c.values(), given)
+		p.CopyFrom(values, given)
 	} else {
 		l, ok := p.Localizations[localeID]
 		if !ok {
 			l = Localization{Values: p.Values}
 		}
-		given, null := c.given()
 		l.Own = l.Own&^null | (given &^ null)
-		l.CopyFrom(c.values(), given&^null)
+		l.CopyFrom(values, given&^null)
 		p.Localizations[localeID] = l
 	}
 	p.inherit()
 	return p
 }
 
-func (o Opt[T]) applyPtr(dst **T) {
-	if o.Set {
-		*dst = &o.Value
+// read returns the values of the patch, which fields it has, and which of these
+// are null.
+func (c PagePatch) read() (v Values, given, null FieldSet) {
+	for _, f := range pageFields {
+		if set, isNull := f.patch(&c, &v); set {
+			given |= f.field
+			if isNull {
+				null |= f.field
+			}
+		}
 	}
+	return v, given, null
 }
 
-// given returns which fields the patch names, and which of them are null.
-func (c PagePatch) given() (given, null FieldSet) {
-	note(&given, &null, FieldPathname, c.Pathname)
-	note(&given, &null, FieldTitle, c.Title)
-	note(&given, &null, FieldDescription, c.Description)
-	note(&given, &null, FieldCanonicalURL, c.CanonicalURL)
-	note(&given, &null, FieldSocialImageURL, c.SocialImageURL)
-	note(&given, &null, FieldSitemapPriority, c.SitemapPriority)
-	note(&given, &null, FieldSitemapFrequency, c.SitemapFrequency)
-	note(&given, &null, FieldIsOnline, c.IsOnline)
-	note(&given, &null, FieldExcluded, c.ExcludedFromSearchEngines)
-	return given, null
-}
-
-func note[T any](given, null *FieldSet, f FieldSet, o Opt[*T]) {
-	if !o.Set {
-		return
-	}
-	*given |= f
-	if o.Value == nil {
-		*null |= f
-	}
-}
-
-// named lists the fields that the patch names, as requests spell them.
+// named lists the names of the fields that the patch has.
 func (c PagePatch) named() []string {
 	var names []string
-	for name, set := range map[string]bool{
-		"pathname": c.Pathname.Set, "name": c.Name.Set, "title": c.Title.Set, "description": c.Description.Set,
-		"canonicalUrl": c.CanonicalURL.Set, "socialImageUrl": c.SocialImageURL.Set,
-		"sitemapPriority": c.SitemapPriority.Set, "sitemapFrequency": c.SitemapFrequency.Set,
-		"isOnline": c.IsOnline.Set, "excludedFromSearchEngines": c.ExcludedFromSearchEngines.Set,
-	} {
-		if set {
-			names = append(names, name)
+	if c.Name.Set {
+		names = append(names, "name")
+	}
+	_, given, _ := c.read()
+	for _, f := range pageFields {
+		if given.Has(f.field) {
+			names = append(names, f.name)
 		}
 	}
 	return names
-}
-
-// values are the values that the patch names; fields that it does not name
-// are left at zero.
-func (c PagePatch) values() Values {
-	v := Values{
-		Title:                     c.Title.Value,
-		Description:               c.Description.Value,
-		CanonicalURL:              c.CanonicalURL.Value,
-		SocialImageURL:            c.SocialImageURL.Value,
-		SitemapPriority:           c.SitemapPriority.Value,
-		SitemapFrequency:          c.SitemapFrequency.Value,
-		ExcludedFromSearchEngines: c.ExcludedFromSearchEngines.Value,
-	}
-	if c.Pathname.Value != nil {
-		v.Pathname = *c.Pathname.Value
-	}
-	if c.IsOnline.Value != nil {
-		v.IsOnline = *c.IsOnline.Value
-	}
-	return v
 }
 
 // NewPage is what a page is created from.

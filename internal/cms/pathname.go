@@ -13,14 +13,12 @@ import (
 // MaxPathname is the longest pathname, in bytes, as stored.
 const MaxPathname = 2048
 
-// maxDecoded is the longest one before it is brought into NFC, which shortens, but
-// never by this much.
+// maxDecoded bounds a pathname before NFC, which shortens it by less than this.
 const maxDecoded = 4 * MaxPathname
 
-// ParsePathname reads a pathname as a request body writes it: a missing
-// leading slash is added, a trailing one dropped, percent escapes are decoded
-// once and the result is in NFC. A percent sign that begins no escape stands
-// for itself.
+// ParsePathname reads a pathname of a request body: it adds a missing leading
+// slash, drops a trailing one, decodes percent escapes once and returns NFC. A
+// percent sign that begins no escape is kept.
 func ParsePathname(s string) (string, error) {
 	if s == "" {
 		return "", errors.New("must not be empty")
@@ -28,8 +26,7 @@ func ParsePathname(s string) (string, error) {
 	if len(s) > 3*maxDecoded { // an escape is three bytes
 		return "", errTooLong
 	}
-	// Decoding happens segment by segment, so that an escaped slash can't
-	// become a separator.
+	// Each segment is decoded alone: an escaped slash is no separator.
 	segments := strings.Split(s, "/")
 	for i, segment := range segments {
 		if strings.ContainsAny(segment, "?#") {
@@ -44,9 +41,8 @@ func ParsePathname(s string) (string, error) {
 	return CanonicalPathname(strings.Join(segments, "/"))
 }
 
-// unescape decodes percent escapes. Unlike url.PathUnescape it keeps a percent
-// sign that two hexadecimal digits do not follow, so that a pathname such as
-// /100% can be sent as it was answered.
+// unescape decodes percent escapes. Unlike url.PathUnescape it keeps a percent sign
+// without two hexadecimal digits, as in /100%.
 func unescape(s string) string {
 	parts := strings.Split(s, "%")
 	for i, part := range parts[1:] {
@@ -60,8 +56,7 @@ func unescape(s string) string {
 	return strings.Join(parts, "")
 }
 
-// CanonicalPathname reads a pathname that is already percent-decoded, as the
-// path of a request is.
+// CanonicalPathname reads a pathname that is already percent-decoded.
 func CanonicalPathname(s string) (string, error) {
 	if len(s) > maxDecoded {
 		return "", errTooLong
@@ -87,7 +82,7 @@ func CanonicalPathname(s string) (string, error) {
 
 var errTooLong = errors.New("must be at most 2,048 bytes")
 
-// checkSegment holds for one segment of a pathname, decoded and in NFC.
+// checkSegment checks one segment of a pathname, decoded and in NFC.
 func checkSegment(segment string) error {
 	switch segment {
 	case "":
@@ -107,8 +102,8 @@ func checkSegment(segment string) error {
 	return nil
 }
 
-// RawPathname reads a pathname in another system's form, as routes with
-// skipValidation have it: kept letter for letter.
+// RawPathname reads a pathname of a route with skipValidation, and keeps it as it
+// is.
 func RawPathname(s string) (string, error) {
 	switch {
 	case s == "":
@@ -139,8 +134,7 @@ func ParsePathPrefix(s string) (string, error) {
 	return path[1:], nil
 }
 
-// LastSegment is the part of a pathname after its last slash; the home page's
-// is the slash itself.
+// LastSegment is the part of a pathname after its last slash, or "/".
 func LastSegment(pathname string) string {
 	if pathname == "/" {
 		return pathname

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// PublishStatus is where a publish stands.
+// PublishStatus is the state of a publish.
 type PublishStatus string
 
-// A publish is scheduled until its time comes, or at once published. A
-// scheduled one may be canceled, or fail.
+// A publish is published at once, or scheduled first. A scheduled one may be
+// canceled, or fail.
 const (
 	StatusScheduled PublishStatus = "scheduled"
 	StatusPublished PublishStatus = "published"
@@ -19,14 +19,14 @@ const (
 	StatusFailed    PublishStatus = "failed"
 )
 
-// PublishStatuses lists the values there are.
+// PublishStatuses lists all states.
 var PublishStatuses = []PublishStatus{StatusScheduled, StatusPublished, StatusCanceled, StatusFailed}
 
-// PageChange takes a page from one state to another, of its draft or of what is
-// live. Nil is a page that is not there.
+// PageChange takes a page of the draft or the live version from one state to
+// another. Nil is a page that does not exist.
 type PageChange struct {
 	Before, After *Page
-	AsDraft       bool // what the page becomes live is what its draft has
+	AsDraft       bool // After is equal to the draft
 }
 
 // ID is the page's.
@@ -37,11 +37,11 @@ func (c PageChange) ID() ID {
 	return c.After.ID
 }
 
-// Publish is one step of a site's live version, or one that is to come.
+// Publish is one step of a site's live version, done or scheduled.
 type Publish struct {
 	ID           ID
 	SiteID       ID
-	Seq          int64 // its place among the site's published ones, from 1; 0 before that
+	Seq          int64 // its number among the site's published ones, from 1; 0: not published
 	Name         *string
 	Status       PublishStatus
 	PublishAt    *time.Time
@@ -53,7 +53,7 @@ type Publish struct {
 	CreatedAt    time.Time
 	CreatedBy    ID
 	Actor        string // the person for whom the app asked for it; "": it named none
-	// Select, Confirm and Plan are kept for when a scheduled one runs.
+	// Select, Confirm and Plan are stored for a scheduled run.
 	Select  Selection
 	Confirm bool
 	Plan    *string
@@ -62,10 +62,10 @@ type Publish struct {
 // Selection is the part of the draft that is published or discarded. Nil is all.
 type Selection struct {
 	PageIDs []ID
-	Locales []ID // while it is applied, NoID stands for the default locale
+	Locales []ID // after Applied, NoID is the default locale
 }
 
-// All tells whether everything is selected.
+// All reports whether everything is selected.
 func (s Selection) All() bool { return s.PageIDs == nil && s.Locales == nil }
 
 // Applied is the selection with NoID in place of the default locale.
@@ -77,8 +77,7 @@ func (s Selection) Applied(defaultLocale ID) Selection {
 	return s
 }
 
-// Has tells whether a page's values in a locale are selected. NoID is the
-// default locale.
+// Has reports whether a locale is selected. NoID is the default locale.
 func (s Selection) Has(localeID ID) bool {
 	return s.Locales == nil || slices.Contains(s.Locales, localeID)
 }
@@ -89,7 +88,7 @@ type SelectionRequest struct {
 	Locales Opt[[]string]
 }
 
-// DiscardRequest asks for the draft to go back to what is live.
+// DiscardRequest asks to reset the draft to what is live.
 type DiscardRequest struct {
 	SelectionRequest
 	Confirm Opt[bool]
@@ -104,8 +103,7 @@ type PublishRequest struct {
 	Confirm   Opt[bool]
 }
 
-// These are the largest numbers of pages and of locales that a publish can
-// name.
+// The largest numbers of pages and locales that a publish can name.
 const (
 	MaxPublishPages   = 1000
 	MaxPublishLocales = 1000
@@ -138,35 +136,22 @@ func (r *SelectionRequest) Clean(p *Problems) {
 // Clean normalizes the values and notes what is wrong with them.
 func (r *PublishRequest) Clean(p *Problems, now time.Time) {
 	r.SelectionRequest.Clean(p)
-	check(p, "name", r.Name, func(s *string) error {
-		if s == nil {
-			return nil
-		}
-		return checkName(*s)
-	})
-	check(p, "publishAt", r.PublishAt, func(t *time.Time) error {
-		if t != nil && !t.After(now) {
-			return errors.New("must be in the future")
-		}
-		return nil
-	})
+	cleanPtr(p, "name", &r.Name, func(s string) (string, error) { return s, checkName(s) })
+	check(p, "publishAt", r.PublishAt, inFuture(now))
 }
 
-// PublishPage is the rule of publishing: what a page's live version becomes
-// when the selected values of its draft go live. Nil is a page that is not
-// live. What is hidden stays as it was.
+// PublishPage returns the live version of a page after the selected values of its
+// draft go live. Nil is a page that is not live. Hidden values do not change.
 func PublishPage(draft, live *Page, selected Selection, locales Locales) *Page {
 	next := live
 	if selected.Has(NoID) {
-		switch {
-		case draft == nil || draft.DeletedAt != nil:
+		if draft == nil || draft.DeletedAt != nil {
 			return nil
-		case live == nil:
-			next = new(draft.live())
-			next.Localizations = map[ID]Localization{}
-		default:
-			next = new(draft.live())
-			next.Localizations = live.Clone().Localizations
+		}
+		next = new(draft.live())
+		next.Localizations = map[ID]Localization{}
+		if live != nil {
+			maps.Copy(next.Localizations, live.Localizations)
 		}
 	} else if live != nil {
 		next = new(live.Clone())
@@ -176,13 +161,8 @@ func PublishPage(draft, live *Page, selected Selection, locales Locales) *Page {
 	}
 	if draft != nil && draft.DeletedAt == nil {
 		for _, l := range locales {
-			if l.DeletedAt != nil || !selected.Has(l.ID) {
-				continue
-			}
-			if own, ok := draft.Localizations[l.ID]; ok {
-				next.Localizations[l.ID] = own
-			} else {
-				delete(next.Localizations, l.ID)
+			if l.DeletedAt == nil && selected.Has(l.ID) {
+				next.localizeAs(*draft, l.ID)
 			}
 		}
 		next.UpdatedAt = draft.UpdatedAt
@@ -191,21 +171,29 @@ func PublishPage(draft, live *Page, selected Selection, locales Locales) *Page {
 	return next
 }
 
-// live is a page as the live version holds it.
+// localizeAs copies what a locale overrides from another state of the page.
+func (p *Page) localizeAs(from Page, localeID ID) {
+	delete(p.Localizations, localeID)
+	if own, ok := from.Localizations[localeID]; ok {
+		p.Localizations[localeID] = own
+	}
+}
+
+// live is the page in the live version.
 func (p Page) live() Page {
 	p = p.Clone()
 	p.Version, p.DeletedAt = Live, nil
 	return p
 }
 
-// KeepHidden gives a page that goes live again the values that hidden locales
-// had when it left the live version.
+// KeepHidden restores the values that hidden locales had when the page was last
+// live.
 func (p *Page) KeepHidden(was Page) {
 	maps.Copy(p.Localizations, was.Localizations)
 	p.inherit()
 }
 
-// IsClean tells whether publishing a whole draft would change nothing, not even
+// IsClean reports whether publishing a whole draft would change nothing, not even
 // which values a locale owns.
 func IsClean(draft, live *Page, locales Locales) bool {
 	next := PublishPage(draft, live, Selection{}, locales)
@@ -215,9 +203,9 @@ func IsClean(draft, live *Page, locales Locales) bool {
 	return next.SameContent(*live)
 }
 
-// DiscardPage is the rule of discarding: the selected values of a draft become
-// what is live. Nil is a page that is not live, and its draft is deleted. What
-// is hidden stays as it was.
+// DiscardPage returns a draft with the selected values reset to what is live. If
+// live is nil, the page is not live and its draft is deleted. Hidden values do not
+// change.
 func DiscardPage(draft Page, live *Page, selected Selection, locales Locales, now time.Time) Page {
 	own := selected.Has(NoID)
 	switch {
@@ -234,12 +222,8 @@ func DiscardPage(draft Page, live *Page, selected Selection, locales Locales, no
 		next.Name, next.Values, next.DeletedAt = live.Name, live.Values, nil
 	}
 	for _, l := range locales {
-		if l.DeletedAt != nil || !selected.Has(l.ID) {
-			continue
-		}
-		delete(next.Localizations, l.ID)
-		if own, ok := live.Localizations[l.ID]; ok {
-			next.Localizations[l.ID] = own
+		if l.DeletedAt == nil && selected.Has(l.ID) {
+			next.localizeAs(*live, l.ID)
 		}
 	}
 	next.inherit()
@@ -252,27 +236,23 @@ func DiscardPage(draft Page, live *Page, selected Selection, locales Locales, no
 	return next
 }
 
-// RestorePage is the rule of restoring: the live version of a page becomes what
-// it was, but for what is hidden. Nil is a page that is or was not live.
+// RestorePage returns the live version of a page as it was, with the present hidden
+// values. Nil is a page that is or was not live.
 func RestorePage(was, live *Page, locales Locales) *Page {
 	if was == nil {
 		return nil
 	}
 	next := was.live()
 	for _, l := range locales {
-		if l.DeletedAt == nil || live == nil {
-			continue
-		}
-		delete(next.Localizations, l.ID)
-		if own, ok := live.Localizations[l.ID]; ok {
-			next.Localizations[l.ID] = own
+		if l.DeletedAt != nil && live != nil {
+			next.localizeAs(*live, l.ID)
 		}
 	}
 	next.inherit()
 	return &next
 }
 
-// GoesDark tells whether a publish takes a page away from readers.
+// TakesAway reports whether a publish takes a page away from readers.
 func TakesAway(before, after *Page) bool {
 	return before != nil && (after == nil || (before.IsOnline && !after.IsOnline))
 }

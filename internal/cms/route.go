@@ -20,8 +20,8 @@ type NewRoute struct {
 	Pathname Opt[string]
 }
 
-// Clean normalizes the values and notes what is wrong with them. With raw the
-// pathname may be of another system's form.
+// Clean normalizes the values and notes what is wrong with them. With raw, the
+// pathname may have the form of another system.
 func (n *NewRoute) Clean(p *Problems, raw bool) {
 	required(p, "siteId", n.SiteID)
 	required(p, "pathname", n.Pathname)
@@ -44,8 +44,8 @@ func (c *RoutePatch) Clean(p *Problems, raw bool) {
 	clean(p, "pathname", &c.Pathname, parse)
 }
 
-// parseRoutePathname reads a pathname that may be of another system's form. One
-// that is of ours is what it would be of a page, so that none is there twice.
+// parseRoutePathname reads a pathname in any form. One that a page could have is
+// normalized, so that none exists twice.
 func parseRoutePathname(s string) (string, error) {
 	if ours, err := ParsePathname(s); err == nil && strings.HasPrefix(s, "/") {
 		return ours, nil

@@ -2,6 +2,7 @@ package cms
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -9,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// SiteKeyAccess says which versions a site's own key may read.
+// SiteKeyAccess is which versions a site's own key may read.
 type SiteKeyAccess string
 
 // A Site key reads both versions, or the live one alone.
@@ -18,7 +19,7 @@ const (
 	AccessLive  SiteKeyAccess = "live"
 )
 
-// LocaleMode says who manages a site's locales.
+// LocaleMode is which system manages a site's locales.
 type LocaleMode string
 
 // Locales are managed here, or by another system.
@@ -27,7 +28,7 @@ const (
 	LocalesExternal LocaleMode = "external"
 )
 
-// SiteKeyAccesses and LocaleModes list the values there are.
+// SiteKeyAccesses and LocaleModes list all values.
 var (
 	SiteKeyAccesses = []SiteKeyAccess{AccessLive, AccessDraft}
 	LocaleModes     = []LocaleMode{LocalesInternal, LocalesExternal}
@@ -50,8 +51,7 @@ type Site struct {
 	UpdatedAt       time.Time
 	DeletedAt       *time.Time
 
-	// DefaultLocale is read along with the site, never saved with it: the
-	// locale itself holds the code and the path prefix.
+	// DefaultLocale is read with the site and not saved with it.
 	DefaultLocale Locale
 }
 
@@ -111,9 +111,8 @@ func (c SitePatch) Apply(s Site) Site {
 // path prefix below it, "" for the root.
 type Place struct{ Origin, Prefix string }
 
-// Place returns where a locale of the site is served. The prefix of the default
-// locale, and of one with a domain of its own, is the root unless it is set;
-// that of any other is its code.
+// Place returns where a locale of the site is served. Unless it is set, the prefix
+// is the root for the default locale and one with a domain, and else the code.
 func (s Site) Place(l Locale) Place {
 	place := Place{Prefix: l.Code}
 	if l.Domain != nil || l.ID == s.DefaultLocaleID {
@@ -130,14 +129,14 @@ func (s Site) Place(l Locale) Place {
 	return place
 }
 
-// SameAs tells whether two states of a site show a reader the same settings.
+// SameAs reports whether two states of a site show the same settings.
 func (s Site) SameAs(o Site) bool {
 	return s.Name == o.Name && equalPtr(s.HostOrigin, o.HostOrigin) && s.KeyAccess == o.KeyAccess &&
 		s.LocaleMode == o.LocaleMode && s.PublicAPIKey == o.PublicAPIKey && s.DefaultLocaleID == o.DefaultLocaleID &&
 		s.DefaultLocale.Code == o.DefaultLocale.Code && equalPtr(s.DefaultLocale.PathPrefix, o.DefaultLocale.PathPrefix)
 }
 
-// DuplicateSite is what a copy of a site is made from.
+// DuplicateSite asks for a copy of a site.
 type DuplicateSite struct {
 	Name Opt[string]
 }
@@ -148,7 +147,7 @@ func (d *DuplicateSite) Clean(p *Problems) {
 	check(p, "name", d.Name, checkName)
 }
 
-// MaxGrace is the longest time that a rotated key goes on working.
+// MaxGrace is the longest time that a rotated key still works.
 const MaxGrace = 30 * 24 * time.Hour
 
 // RotateKey asks for a new key; the old one works until the grace ends.
@@ -177,14 +176,17 @@ func oneOf[T ~string](values []T) func(T) error {
 		if slices.Contains(values, v) {
 			return nil
 		}
-		return errors.New("must be one of " + joinValues(values))
+		list := strings.Trim(fmt.Sprint(values), "[]")
+		return errors.New("must be one of " + strings.ReplaceAll(list, " ", ", "))
 	}
 }
 
-func joinValues[T ~string](values []T) string {
-	list := make([]string, len(values))
-	for i, v := range values {
-		list[i] = string(v)
+// inFuture is the rule that a time, if it is given, is after now.
+func inFuture(now time.Time) func(*time.Time) error {
+	return func(t *time.Time) error {
+		if t != nil && !t.After(now) {
+			return errors.New("must be in the future")
+		}
+		return nil
 	}
-	return strings.Join(list, ", ")
 }

@@ -1,20 +1,18 @@
 package cms
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 )
 
-// Subject is what changes are told of, and what answers follow from: a site
-// with all that is in it but the drafts of its pages, the drafts of all its
-// pages together, the draft of one page, or an app.
+// Subject is what a change or a cached read is about: a site without the drafts of
+// its pages, the drafts of all its pages, the draft of one page, or an app.
 type Subject struct {
 	ID     ID
 	Drafts bool // of the pages of the site with the id
 }
 
-// SubjectsOf are what answers follow from that show pages of a version.
+// SubjectsOf are the subjects of a read of the pages of a version.
 func SubjectsOf(siteID ID, version Version) []Subject {
 	if version == Draft {
 		return []Subject{{ID: siteID}, {ID: siteID, Drafts: true}}
@@ -22,9 +20,8 @@ func SubjectsOf(siteID ID, version Version) []Subject {
 	return []Subject{{ID: siteID}}
 }
 
-// SubjectsOfPage are what answers follow from that show one page as it is in a
-// version: where it is found by a pathname, nobody else can take that while the
-// page holds it.
+// SubjectsOfPage are the subjects of a read of one page in a version. They also
+// cover a read by pathname, which no other page can take while the page has it.
 func SubjectsOfPage(siteID ID, version Version, pageID ID) []Subject {
 	if version == Draft {
 		return []Subject{{ID: siteID}, {ID: pageID}}
@@ -48,19 +45,9 @@ func ParseSubject(text string) (Subject, bool) {
 	return Subject{id, drafts}, ok
 }
 
-// SortSubjects drops doubles.
+// SortSubjects returns sorted subjects without duplicates.
 func SortSubjects(all []Subject) []Subject {
 	all = slices.Clone(all)
-	slices.SortFunc(all, func(a, b Subject) int {
-		switch {
-		case a.ID != b.ID:
-			return bytes.Compare(a.ID[:], b.ID[:])
-		case a.Drafts == b.Drafts:
-			return 0
-		case a.Drafts:
-			return 1
-		}
-		return -1
-	})
+	slices.SortFunc(all, func(a, b Subject) int { return strings.Compare(a.String(), b.String()) })
 	return slices.Compact(all)
 }

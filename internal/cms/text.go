@@ -10,8 +10,8 @@ import (
 const (
 	// MaxName is the longest name of anything, in characters.
 	MaxName = 255
-	// MaxText is the longest title, description or URL, in bytes. It keeps
-	// each of them within what one index entry of either engine can hold.
+	// MaxText is the longest title, description or URL, in bytes. An index entry of
+	// either engine can hold it.
 	MaxText = 2048
 )
 

@@ -2,13 +2,15 @@ package service
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"galley/internal/cms"
 )
 
-// Caller is who sent a request: an app, or the holder of a site's own key.
+// Caller is the sender of a request: an app, or the holder of a Site key.
 type Caller struct {
 	App  *cms.App
 	Site *cms.Site // set for a Site key
@@ -24,7 +26,7 @@ func (c Caller) ID() cms.ID {
 	return c.Site.ID
 }
 
-// Subject is what all that is known about the caller follows from.
+// Subject is the subject whose changes invalidate what is known of the caller.
 func (c Caller) Subject() cms.Subject { return cms.Subject{ID: c.ID()} }
 
 // WorkspaceID is the workspace that the caller belongs to.
@@ -35,9 +37,12 @@ func (c Caller) WorkspaceID() cms.ID {
 	return c.Site.WorkspaceID
 }
 
-// Authenticate finds who a key belongs to. Whatever is wrong with the key,
-// the answer is the same; a key that can't be one costs no look into the
-// store.
+// now is the time in the precision of responses, so that what is stored is what
+// is shown.
+func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Millisecond) }
+
+// Authenticate finds the owner of a key. Every bad key gets the same error, and
+// a malformed one costs no query.
 func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) {
 	if who, ok := s.Recognize(key); ok {
 		return who, nil
@@ -47,95 +52,107 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 	if err != nil {
 		return Caller{}, err
 	}
-	s.callers.keep(cms.AppKey(key).Hash(), known)
+	s.callers.Set(cms.AppKey(key).Hash(), known)
 	s.usage.note(known.App, now)
 	return known.Caller, nil
 }
 
-// Recognize finds who a key belongs to in memory, where that is sure to be
-// right.
+// Recognize finds the owner of a key in memory, if it is sure to be current.
 func (s *Service) Recognize(key string) (Caller, bool) {
 	now := s.now()
-	// The hash is of whatever was sent: nobody keeps keys in memory.
-	known, ok := s.callers.find(cms.AppKey(key).Hash(), now)
-	if !ok || !s.changes.unchanged(known.asOf, known.Subject()) {
+	known, ok := s.callers.GetIfPresent(cms.AppKey(key).Hash()) // keys are not kept in memory
+	if !ok || !now.Before(known.until) || !s.changes.unchanged(known.asOf, known.Subject()) {
 		return Caller{}, false
 	}
 	s.usage.note(known.App, now)
 	return known.Caller, true
 }
 
+// knownCaller is the owner of a key.
+type knownCaller struct {
+	Caller
+	asOf  int64     // the version of the store before it was read
+	until time.Time // it has to be read again from then on
+}
+
+const (
+	maxCallers = 20_000
+	// callerTTL bounds how long a key is accepted without a query, in case the
+	// notification of its end is lost.
+	callerTTL = time.Second
+)
+
 func (s *Service) findKey(ctx context.Context, key string, now time.Time) (knownCaller, error) {
 	known := knownCaller{asOf: s.changes.version(), until: now.Add(callerTTL)}
 	var end *time.Time
+	var err error
 	if appKey, ok := cms.ParseAppKey(key); ok {
-		app, ends, err := s.store.AppByKey(ctx, appKey.Hash(), now)
-		if err != nil {
-			return known, unauthorized(err)
-		}
-		known.App, end = &app, ends
+		known.App = new(cms.App)
+		*known.App, end, err = s.store.AppByKey(ctx, appKey.Hash(), now)
 	} else if siteKey, ok := cms.ParseSiteKey(key); ok {
-		site, ends, err := s.store.SiteByKey(ctx, siteKey, now)
-		if err != nil {
-			return known, unauthorized(err)
-		}
-		if site.DeletedAt != nil {
-			return known, cms.ErrUnauthorized
-		}
-		known.Site, end = &site, ends
-	} else {
-		return known, cms.ErrUnauthorized
+		known.Site = new(cms.Site)
+		*known.Site, end, err = s.store.SiteByKey(ctx, siteKey, now)
 	}
-	if end != nil && end.Before(known.until) {
+	switch {
+	case cms.CodeOf(err) == cms.CodeNotFound, known.App == nil && (known.Site == nil || known.Site.DeletedAt != nil):
+		return known, cms.ErrUnauthorized
+	case end != nil && end.Before(known.until):
 		known.until = *end
 	}
-	return known, nil
+	return known, err
 }
 
-// callerTTL bounds how long a key is taken for good without a look into the
-// store, should word of its end be lost.
-const callerTTL = time.Second
-
-// callers remembers whose keys are whose, by the keys' hashes.
-type callers struct {
-	mu    sync.RWMutex
-	known map[cms.KeyHash]knownCaller
+// usage remembers when apps were last used, so that a request need not write it.
+type usage struct {
+	mu   sync.Mutex
+	apps map[cms.ID]appUse
 }
 
-type knownCaller struct {
-	Caller
-	asOf  int64     // when it was read
-	until time.Time // looked up anew from then on
+type appUse struct {
+	workspaceID cms.ID
+	at          time.Time
 }
 
-// maxCallers bounds what is remembered.
-const maxCallers = 20_000
-
-func (c *callers) find(hash cms.KeyHash, now time.Time) (knownCaller, bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	known, ok := c.known[hash]
-	return known, ok && now.Before(known.until)
-}
-
-func (c *callers) keep(hash cms.KeyHash, known knownCaller) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.known == nil || len(c.known) >= maxCallers {
-		c.known = map[cms.KeyHash]knownCaller{}
+// note notes the use of an app. The use of a Site key is not noted.
+func (u *usage) note(app *cms.App, at time.Time) {
+	if app == nil {
+		return
 	}
-	c.known[hash] = known
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.apps == nil {
+		u.apps = map[cms.ID]appUse{}
+	}
+	u.apps[app.ID] = appUse{app.WorkspaceID, at}
 }
 
-func unauthorized(err error) error {
-	if cms.CodeOf(err) == cms.CodeNotFound {
-		return cms.ErrUnauthorized
+func (u *usage) take() map[cms.ID]appUse {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	taken := u.apps
+	u.apps = nil
+	return taken
+}
+
+// SaveUsage stores when apps were last used.
+func (s *Service) SaveUsage(ctx context.Context) error {
+	used := s.usage.take()
+	if len(used) == 0 {
+		return nil
 	}
-	return err
+	return s.write(ctx, func(tx cms.Tx) error {
+		// All nodes use one order, or two could deadlock.
+		for _, id := range cms.SortIDs(slices.Collect(maps.Keys(used))) {
+			if err := tx.TouchApp(ctx, used[id].workspaceID, id, used[id].at); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // Allow checks the caller's scope, whatever the resource. Site keys have no
-// scopes: they read, where an endpoint says that they may.
+// scopes: they read, where an endpoint allows it.
 func (c Caller) Allow(scope cms.Scope, siteKeyToo bool) error {
 	switch {
 	case c.App == nil && !siteKeyToo:
@@ -146,7 +163,7 @@ func (c Caller) Allow(scope cms.Scope, siteKeyToo bool) error {
 	return nil
 }
 
-// reaches checks the right to a site that exists.
+// reaches checks the right to a site, deleted or not.
 func (c Caller) reaches(site cms.Site) error {
 	if c.WorkspaceID() != site.WorkspaceID || !c.mayReach(site.ID) {
 		return cms.Forbidden("The API key has no access to this site")
@@ -154,8 +171,7 @@ func (c Caller) reaches(site cms.Site) error {
 	return nil
 }
 
-// mayReach tells whether the caller has the right to a site, if that is of the
-// same workspace.
+// mayReach reports whether the caller has the right to a site of its workspace.
 func (c Caller) mayReach(siteID cms.ID) bool {
 	if c.App != nil {
 		return c.App.Reaches(siteID)
@@ -163,9 +179,21 @@ func (c Caller) mayReach(siteID cms.ID) bool {
 	return c.Site.ID == siteID
 }
 
-// mayRead checks the right to a version of a site's pages. What was live once
-// may have been taken away since, so a key that reads the live version alone
-// does not read it.
+// checkSite returns a site that exists and that the caller may reach. It takes
+// what a read returns.
+func (c Caller) checkSite(site cms.Site, err error) (cms.Site, error) {
+	if err == nil && site.DeletedAt != nil {
+		err = cms.NotFound(cms.KindSite)
+	}
+	if err != nil {
+		return cms.Site{}, err
+	}
+	return site, c.reaches(site)
+}
+
+// mayRead checks the right to a version of a site's pages. A key that reads the
+// live version alone does not read what was live before: it may have been
+// withdrawn.
 func (c Caller) mayRead(site cms.Site, ref VersionRef) error {
 	live := ref.Version == cms.Live && ref.Publish == cms.NoID
 	if c.App == nil && !live && site.KeyAccess == cms.AccessLive {
@@ -182,86 +210,47 @@ func (c Caller) DefaultVersion() VersionRef {
 	return VersionRef{Version: cms.Draft}
 }
 
-// site loads a site that exists and that the caller may reach.
-func (c Caller) site(ctx context.Context, r cms.Reader, id cms.ID) (cms.Site, error) {
-	need(ctx, func(n *cms.Needs) { n.Site = &id })
-	return c.checkSite(r.Site(ctx, id))
+// target is the resource that a request addresses: a site, or a child of one.
+type target struct {
+	kind cms.Kind
+	ref  Ref
+	// exists returns NotFound for a child that is deleted. It is nil where a
+	// deleted resource is addressed.
+	exists func(ctx context.Context, r cms.Reader, siteID, id cms.ID) error
+	// deleted is set where a deleted site is addressed.
+	deleted bool
 }
 
-// lockSite is site for a transaction that writes. The right to the site comes
-// before its lock: strangers must not wait for it.
-func (c Caller) lockSite(ctx context.Context, tx cms.Tx, id cms.ID, lock cms.Lock) (cms.Site, error) {
-	if site, err := c.site(ctx, tx, id); err != nil {
-		return site, err
+// ofSite addresses a site.
+func ofSite(id cms.ID) target { return target{kind: cms.KindSite, ref: Ref{SiteID: id}} }
+
+// check refuses a caller who may not reach the site of the target.
+func (t target) check(who Caller, site cms.Site) error {
+	if t.deleted {
+		return who.reaches(site)
 	}
-	return c.checkSite(tx.LockSite(ctx, id, lock))
+	_, err := who.checkSite(site, nil)
+	return err
 }
 
-func (c Caller) checkSite(site cms.Site, err error) (cms.Site, error) {
-	if err != nil {
-		return cms.Site{}, err
-	}
-	if site.DeletedAt != nil {
-		return cms.Site{}, cms.NotFound(cms.KindSite)
-	}
-	return site, c.reaches(site)
-}
-
-// siteOf finds the id of the site that a reference is about. A child that is
-// named by an id of another site is not found.
-func siteOf(ctx context.Context, r cms.Reader, kind cms.Kind, ref Ref) (cms.ID, error) {
-	if ref.ID == cms.NoID {
-		return ref.SiteID, nil
-	}
-	siteID, err := r.SiteOf(ctx, kind, ref.ID)
-	if err == nil && ref.SiteID != cms.NoID && siteID != ref.SiteID {
-		err = cms.NotFound(kind)
-	}
-	return siteID, err
-}
-
-// childSite loads the site that a reference is about. A site named in the
-// request is answered for first, so that nothing is told about what is in it.
-// Otherwise a child that does not exist is not found, whoever asks: exists
-// tells, and is nil where a deleted child is what is asked for.
-func (c Caller) childSite(ctx context.Context, r cms.Reader, kind cms.Kind, ref Ref, exists childExists) (cms.Site, error) {
-	if ref.SiteID != cms.NoID {
-		site, err := c.site(ctx, r, ref.SiteID)
-		if err != nil {
-			return site, err
-		}
-		_, err = siteOf(ctx, r, kind, ref)
-		return site, err
-	}
-	siteID, err := siteOf(ctx, r, kind, ref)
-	if err != nil {
-		return cms.Site{}, err
-	}
-	site, err := c.site(ctx, r, siteID)
-	switch cms.CodeOf(err) {
-	case cms.CodeNotFound:
-		return site, cms.NotFound(kind) // it went with its site
-	case cms.CodeForbidden:
-		if exists != nil {
-			if gone := exists(ctx, r, siteID, ref.ID); gone != nil {
-				return site, gone
-			}
-		}
-	}
-	return site, err
-}
-
-// childExists answers NotFound for a child that is deleted.
-type childExists func(ctx context.Context, r cms.Reader, siteID, id cms.ID) error
-
-func pageExists(version cms.Version) childExists {
-	return func(ctx context.Context, r cms.Reader, siteID, id cms.ID) error {
+// ofPage addresses a page that a version has.
+func ofPage(ref Ref, version cms.Version) target {
+	return target{kind: cms.KindPage, ref: ref, exists: func(ctx context.Context, r cms.Reader, siteID, id cms.ID) error {
 		_, err := existingPage(r.Page(ctx, siteID, version, id))
 		return err
-	}
+	}}
 }
 
-// pageEverExisted answers NotFound for a page that has no history, either.
+// hasDraftOrLive returns NotFound for a page that neither version has.
+func hasDraftOrLive(ctx context.Context, r cms.Reader, siteID, id cms.ID) error {
+	_, err := existingPage(r.Page(ctx, siteID, cms.Draft, id))
+	if cms.CodeOf(err) == cms.CodeNotFound {
+		_, err = r.Page(ctx, siteID, cms.Live, id)
+	}
+	return err
+}
+
+// pageEverExisted returns NotFound for a page that has no history, either.
 func pageEverExisted(ctx context.Context, r cms.Reader, siteID, id cms.ID) error {
 	err := hasDraftOrLive(ctx, r, siteID, id)
 	if cms.CodeOf(err) == cms.CodeNotFound {
@@ -270,25 +259,21 @@ func pageEverExisted(ctx context.Context, r cms.Reader, siteID, id cms.ID) error
 	return err
 }
 
-func routeExists(ctx context.Context, r cms.Reader, siteID, id cms.ID) error {
-	_, err := existingRoute(r.Route(ctx, siteID, id))
-	return err
-}
-
-func localeExists(ctx context.Context, r cms.Reader, siteID, id cms.ID) error {
-	locales, err := r.Locales(ctx, siteID)
-	if err != nil {
+func ofRoute(ref Ref) target {
+	return target{kind: cms.KindRoute, ref: ref, exists: func(ctx context.Context, r cms.Reader, siteID, id cms.ID) error {
+		_, err := existingRoute(r.Route(ctx, siteID, id))
 		return err
-	}
-	_, err = findLocale(locales, Ref{ID: id})
-	return err
+	}}
 }
 
-// lockChildSite is childSite for a transaction that writes.
-func (c Caller) lockChildSite(ctx context.Context, tx cms.Tx, kind cms.Kind, ref Ref, exists childExists, lock cms.Lock) (cms.Site, error) {
-	site, err := c.childSite(ctx, tx, kind, ref, exists)
-	if err != nil {
-		return site, err
-	}
-	return c.checkSite(tx.LockSite(ctx, site.ID, lock))
+func ofLocale(ref Ref) target {
+	return target{kind: cms.KindLocale, ref: ref, exists: func(ctx context.Context, r cms.Reader, siteID, id cms.ID) error {
+		locales, err := r.Locales(ctx, siteID)
+		if err == nil {
+			_, err = findLocale(locales, Ref{ID: id})
+		}
+		return err
+	}}
 }
+
+func ofPublish(id cms.ID) target { return target{kind: cms.KindPublish, ref: Ref{ID: id}} }

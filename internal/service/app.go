@@ -50,7 +50,7 @@ func (s *Service) Apps(ctx context.Context, who Caller, q cms.ListQuery) (cms.Li
 	return list, err
 }
 
-// CreateApp makes an app within the caller's own scopes, sites and time, and
+// CreateApp creates an app within the caller's own scopes, sites and time, and
 // returns its key, this once.
 func (s *Service) CreateApp(ctx context.Context, who Caller, in Input[cms.AppPatch]) (cms.App, cms.AppKey, error) {
 	patch, err := in()
@@ -72,14 +72,14 @@ func (s *Service) CreateApp(ctx context.Context, who Caller, in Input[cms.AppPat
 		if err := tx.CreateApp(ctx, app, key.Hash()); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, who.actor(), wroteApp(app.ID, nil, app))
+		return s.record(ctx, tx, who.actor(), wroteApp(nil, app))
 	})
 	return app, key, err
 }
 
 // mayGrant refuses rights that the caller does not have itself, and sites that
-// are not there. An app may go on with a site that has been deleted since: only
-// those that are named now are looked for.
+// do not exist. Only sites in the patch are checked: an app may keep one that has
+// been deleted since.
 func (c Caller) mayGrant(ctx context.Context, r cms.Reader, app cms.App, patch cms.AppPatch) error {
 	if !patch.SiteIDs.Set {
 		return c.mayManage(app)
@@ -151,7 +151,7 @@ func (s *Service) changeApp(ctx context.Context, who Caller, id cms.ID, match Ma
 		if err := tx.UpdateApp(ctx, after); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, who.actor(), changedApp(before, after))
+		return s.record(ctx, tx, who.actor(), wroteApp(before, after))
 	})
 	return after, err
 }
@@ -190,7 +190,12 @@ func (s *Service) RotateAppKey(ctx context.Context, who Caller, id cms.ID, in In
 		if err := tx.RotateAppKey(ctx, app, key.Hash(), rotate.Ends(s.now())); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, who.actor(), wroteApp(id, before, app))
+		return s.record(ctx, tx, who.actor(), wroteApp(before, app))
 	})
 	return app, key, err
+}
+
+// wroteApp is a write of an app; before is nil for a new one.
+func wroteApp(before any, after cms.App) written {
+	return written{cms.KindApp, after.ID, cms.NoID, before, after}
 }

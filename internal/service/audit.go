@@ -7,11 +7,11 @@ import (
 	"galley/internal/cms"
 )
 
-// Request is what the audit trail tells about the request of a write.
+// Request is what the audit trail records of the request of a write.
 type Request struct {
 	ID        string
 	Operation string
-	Actor     string // the person whom X-Actor names; "": none
+	Actor     string // the person that X-Actor names; "": none
 }
 
 // actor is who writes: a caller, the operator, or the service by itself.
@@ -23,13 +23,13 @@ type actor struct {
 
 func (c Caller) actor() actor { return actor{c.WorkspaceID(), c.ID(), c.Request} }
 
-// unasked is the actor of a write that no request asks for.
+// systemActor is the actor of a write without a request.
 func systemActor(workspaceID cms.ID, operation string) actor {
 	return actor{workspaceID: workspaceID, Request: Request{Operation: operation}}
 }
 
 // written is what a write did to a resource. Before and after are the resource
-// as readers see it, nil where there is none.
+// as readers see it; nil or a deleted one is recorded as none.
 type written struct {
 	kind          cms.Kind
 	id            cms.ID
@@ -51,42 +51,25 @@ func (s *Service) record(ctx context.Context, tx cms.Tx, by actor, writes ...wri
 }
 
 func (s *Service) auditState(resource any) []byte {
-	if resource == nil {
+	var deletedAt *time.Time
+	switch r := resource.(type) {
+	case nil:
+		return nil
+	case cms.Site:
+		deletedAt = r.DeletedAt
+	case cms.App:
+		deletedAt = r.DeletedAt
+	case cms.Route:
+		deletedAt = r.DeletedAt
+	case LocaleView:
+		deletedAt = r.DeletedAt
+	case PageView:
+		deletedAt = r.DeletedAt
+	}
+	if deletedAt != nil {
 		return nil
 	}
 	return s.encode(resource)
-}
-
-func wroteSite(id cms.ID, before, after any) written {
-	return written{cms.KindSite, id, id, before, after}
-}
-
-func wroteApp(id cms.ID, before, after any) written {
-	return written{cms.KindApp, id, cms.NoID, before, after}
-}
-
-// changedApp is a change of an app, which may be its end.
-func changedApp(before, after cms.App) written {
-	if after.DeletedAt != nil {
-		return wroteApp(after.ID, before, nil)
-	}
-	return wroteApp(after.ID, before, after)
-}
-
-func wroteLocale(l cms.Locale, before, after any) written {
-	return written{cms.KindLocale, l.ID, l.SiteID, before, after}
-}
-
-func wrotePage(p cms.Page, before, after any) written {
-	return written{cms.KindPage, p.ID, p.SiteID, before, after}
-}
-
-func wroteRoute(r cms.Route, before, after any) written {
-	return written{cms.KindRoute, r.ID, r.SiteID, before, after}
-}
-
-func wrotePublish(p cms.Publish, before, after any) written {
-	return written{cms.KindPublish, p.ID, p.SiteID, before, after}
 }
 
 // Audit lists the audit trail of the caller's workspace, newest first. An app
@@ -96,7 +79,7 @@ func (s *Service) Audit(ctx context.Context, who Caller, q cms.AuditQuery) (cms.
 	var list cms.List[cms.AuditEntry]
 	err := s.store.View(ctx, func(r cms.Reader) error {
 		if q.SiteID != cms.NoID {
-			if _, err := who.site(ctx, r, q.SiteID); err != nil {
+			if _, err := who.checkSite(r.Site(ctx, q.SiteID)); err != nil {
 				return err
 			}
 		}
@@ -121,8 +104,7 @@ func (s *Service) Audit(ctx context.Context, who Caller, q cms.AuditQuery) (cms.
 	return list, err
 }
 
-// everApp checks the right to an app that exists or did: what a revoked app
-// has done stays to be seen.
+// everApp checks the right to an app, revoked or not: its entries remain.
 func (c Caller) everApp(ctx context.Context, r cms.Reader, id cms.ID) error {
 	app, err := r.AppOf(ctx, id)
 	if err == nil && app.WorkspaceID != c.WorkspaceID() {
@@ -131,7 +113,8 @@ func (c Caller) everApp(ctx context.Context, r cms.Reader, id cms.ID) error {
 	return err
 }
 
-// rowsChunk is how many rows one transaction removes: others write meanwhile.
+// rowsChunk is how many rows one transaction removes, so that others can write
+// in between.
 const rowsChunk = 1000
 
 // inChunks removes rows until fewer are left than one transaction may remove.
@@ -148,8 +131,8 @@ func (s *Service) inChunks(ctx context.Context, remove func(tx cms.Tx, limit int
 	return nil
 }
 
-// PurgeAudit removes for good the entries that are older than the retention, if
-// there is one, once all are in the form in which this version stores them.
+// PurgeAudit converts entries of earlier versions, and removes for good those that
+// are older than the retention, if there is one.
 func (s *Service) PurgeAudit(ctx context.Context, retention time.Duration) error {
 	workspaces, err := s.store.Workspaces(ctx)
 	if err != nil {
@@ -158,13 +141,9 @@ func (s *Service) PurgeAudit(ctx context.Context, retention time.Duration) error
 	before := s.now().Add(-retention)
 	for _, w := range workspaces {
 		err := s.inChunks(ctx, func(tx cms.Tx, limit int) (int, error) { return tx.MoveAudit(ctx, w.ID, limit) })
-		if err != nil {
-			return err
+		if err == nil && retention > 0 {
+			err = s.inChunks(ctx, func(tx cms.Tx, limit int) (int, error) { return tx.PurgeAudit(ctx, w.ID, before, limit) })
 		}
-		if retention == 0 {
-			continue
-		}
-		err = s.inChunks(ctx, func(tx cms.Tx, limit int) (int, error) { return tx.PurgeAudit(ctx, w.ID, before, limit) })
 		if err != nil {
 			return err
 		}

@@ -9,8 +9,7 @@ import (
 )
 
 // bigWork lets a workspace run one big job at a time. Where the store has one
-// writer, a job that kept others waiting is followed by a pause of its own
-// length, in which they write.
+// writer, a job that delayed others is followed by a pause of its own length.
 type bigWork struct {
 	jobs   *semaphores  // of workspaces
 	writes atomic.Int64 // that were begun, of any size

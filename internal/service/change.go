@@ -52,31 +52,22 @@ func (s *Service) Changes(ctx context.Context, who Caller, siteID cms.ID, ask cm
 	defer release()
 	var list Review
 	version, at, key := s.changes.version(), s.now(), fmt.Sprint(siteID, ask.PageIDs.Value, ask.Locales.Value)
-	err = s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
-		site, err := who.site(ctx, r, siteID)
+	err = s.viewSite(ctx, who, ofSite(siteID), func(ctx context.Context, r cms.Reader, f siteSnapshot) error {
+		selected, err := f.selection(ctx, r, ask)
 		if err != nil {
 			return err
 		}
-		locales, err := r.Locales(ctx, site.ID)
+		place, err := f.changePlace(ctx, r, q.After)
 		if err != nil {
 			return err
 		}
-		selected, err := selection(ctx, r, site, locales, ask)
-		if err != nil {
-			return err
-		}
-		place, err := changePlace(ctx, r, site, locales, q.After)
-		if err != nil {
-			return err
-		}
-		// What is known of the list is looked up after the view has begun: then
-		// nothing that it shows can be newer.
-		if known, ok := s.knownReviews.GetIfPresent(key); ok && s.isCurrentReview(known, site.ID, at) {
+		// This comes after the beginning of the view, which then shows nothing newer.
+		if known, ok := s.knownReviews.GetIfPresent(key); ok && s.isCurrentReview(known, siteID, at) {
 			list.reviewed = known
-			list.List, err = changesAfter(ctx, r, site, locales, selected, place, q.Limit)
+			list.List, err = f.changesAfter(ctx, r, selected, place, q.Limit)
 			return err
 		}
-		list.List, list.reviewed, err = reviewAll(ctx, r, site, locales, selected, place, q.Limit)
+		list.List, list.reviewed, err = f.reviewAll(ctx, r, selected, place, q.Limit)
 		list.version, list.at = version, at
 		return err
 	})
@@ -86,19 +77,22 @@ func (s *Service) Changes(ctx context.Context, who Caller, siteID cms.ID, ask cm
 	return list, err
 }
 
-// isCurrentReview reports whether the plan and summary of a list still hold, so
-// that a walk through the list computes them once.
+// maxKnownReviews bounds the plans and summaries in memory.
+const maxKnownReviews = 100
+
+// isCurrentReview reports whether the plan and summary of a list still hold. The
+// requests that page through the list then compute them once.
 func (s *Service) isCurrentReview(known reviewed, siteID cms.ID, now time.Time) bool {
 	maxAge := s.MaxAge()
 	return s.changes.unchanged(known.version, cms.SubjectsOf(siteID, cms.Draft)...) && (maxAge == 0 || now.Sub(known.at) < maxAge)
 }
 
 // changesAfter lists changes after a place.
-func changesAfter(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Locales, selected cms.Selection, place cms.ChangePlace, limit int) (cms.List[ChangeView], error) {
+func (f siteSnapshot) changesAfter(ctx context.Context, r cms.Reader, selected cms.Selection, place cms.ChangePlace, limit int) (cms.List[ChangeView], error) {
 	var views []ChangeView
-	err := eachChange(ctx, r, site, locales, selected, dirtyWalk{from: place.PageID, chunk: limit + 1}, func(c cms.Change) bool {
+	err := f.eachChange(ctx, r, selected, dirtyWalk{from: place.PageID, chunk: limit + 1}, func(c cms.Change) bool {
 		if c.Place().Compare(place) > 0 {
-			views = append(views, viewChange(c, site, locales))
+			views = append(views, f.viewChange(c))
 		}
 		return len(views) <= limit
 	})
@@ -106,11 +100,11 @@ func changesAfter(ctx context.Context, r cms.Reader, site cms.Site, locales cms.
 }
 
 // reviewAll is changesAfter that reads the whole list, for its plan and summary.
-func reviewAll(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Locales, selected cms.Selection, place cms.ChangePlace, limit int) (cms.List[ChangeView], reviewed, error) {
+func (f siteSnapshot) reviewAll(ctx context.Context, r cms.Reader, selected cms.Selection, place cms.ChangePlace, limit int) (cms.List[ChangeView], reviewed, error) {
 	var views []ChangeView
 	hash, sum := newPlanHash(), Summary{ByKind: map[cms.ChangeKind]int{}, ByLocale: map[string]int{}}
-	err := eachChange(ctx, r, site, locales, selected, dirtyWalk{}, func(c cms.Change) bool {
-		view := viewChange(c, site, locales)
+	err := f.eachChange(ctx, r, selected, dirtyWalk{}, func(c cms.Change) bool {
+		view := f.viewChange(c)
 		hash.add(c)
 		sum.Total++
 		sum.ByKind[c.Kind]++
@@ -125,11 +119,11 @@ func reviewAll(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Loc
 
 // eachChange visits what publishing a selection would do, until visit returns
 // false.
-func eachChange(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Locales, selected cms.Selection, walk dirtyWalk, visit func(cms.Change) bool) error {
-	selected = selected.Applied(site.DefaultLocaleID)
+func (f siteSnapshot) eachChange(ctx context.Context, r cms.Reader, selected cms.Selection, walk dirtyWalk, visit func(cms.Change) bool) error {
+	selected = selected.Applied(f.site.DefaultLocaleID)
 	walk.only = selected.PageIDs
-	return eachDirty(ctx, r, site.ID, walk, func(_ cms.ID, draft, live *cms.Page) bool {
-		for _, c := range cms.Changes(live, cms.PublishPage(draft, live, selected, locales), locales) {
+	return eachDirty(ctx, r, f.site.ID, walk, func(_ cms.ID, draft, live *cms.Page) bool {
+		for _, c := range cms.Changes(live, cms.PublishPage(draft, live, selected, f.locales), f.locales) {
 			if !visit(c) {
 				return false
 			}
@@ -138,7 +132,7 @@ func eachChange(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Lo
 	})
 }
 
-// planHash makes the plan of a list of changes.
+// planHash computes the plan of a list of changes.
 type planHash struct{ hash.Hash }
 
 func newPlanHash() planHash { return planHash{sha256.New()} }
@@ -152,26 +146,26 @@ func (h planHash) add(c cms.Change) {
 
 func (h planHash) plan() string { return hex.EncodeToString(h.Sum(nil)) }
 
-func viewChange(c cms.Change, site cms.Site, locales cms.Locales) ChangeView {
-	code := site.DefaultLocale.Code
-	if l, ok := locales.ByID(c.LocaleID); ok {
+func (f siteSnapshot) viewChange(c cms.Change) ChangeView {
+	code := f.site.DefaultLocale.Code
+	if l, ok := f.locales.ByID(c.LocaleID); ok {
 		code = l.Code
 	}
 	return ChangeView{c, code}
 }
 
-// changePlace turns a cursor into a place in a list of changes. A change that
-// is no longer there still has one.
-func changePlace(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Locales, after cms.ID) (cms.ChangePlace, error) {
+// changePlace turns a cursor into a place in a list of changes. The change itself
+// may be gone.
+func (f siteSnapshot) changePlace(ctx context.Context, r cms.Reader, after cms.ID) (cms.ChangePlace, error) {
 	if after == cms.NoID {
 		return cms.ChangePlace{}, nil
 	}
-	places := cms.ChangePlaces(after, locales)
+	places := cms.ChangePlaces(after, f.locales)
 	ids := make([]cms.ID, len(places))
 	for i, place := range places {
 		ids[i] = place.PageID
 	}
-	known, err := r.KnownPages(ctx, site.ID, ids)
+	known, err := r.KnownPages(ctx, f.site.ID, ids)
 	if err != nil {
 		return cms.ChangePlace{}, err
 	}
@@ -186,61 +180,49 @@ func changePlace(ctx context.Context, r cms.Reader, site cms.Site, locales cms.L
 // PublishChanges lists what a publish changed.
 func (s *Service) PublishChanges(ctx context.Context, who Caller, id cms.ID, q cms.ListQuery) (cms.List[ChangeView], error) {
 	var list cms.List[ChangeView]
-	var siteID cms.ID
-	err := s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
-		site, err := who.childSite(ctx, r, cms.KindPublish, Ref{ID: id}, nil)
+	err := s.viewSite(ctx, who, ofPublish(id), func(ctx context.Context, r cms.Reader, f siteSnapshot) error {
+		p, err := r.Publish(ctx, f.site.ID, id)
 		if err != nil {
 			return err
 		}
-		siteID = site.ID
-		p, err := r.Publish(ctx, site.ID, id)
-		if err != nil {
-			return err
-		}
-		locales, err := r.Locales(ctx, site.ID)
-		if err != nil {
-			return err
-		}
-		place, err := changePlace(ctx, r, site, locales, q.After)
+		place, err := f.changePlace(ctx, r, q.After)
 		if err == nil && q.After != cms.NoID {
-			err = cursorError(changedPage(ctx, r, site.ID, id, place.PageID))
+			err = cursorError(changedPage(ctx, r, f.site.ID, id, place.PageID))
 		}
 		if err != nil || p.Seq == 0 {
 			return err
 		}
-		views, err := publishedChanges(ctx, r, site, locales, p, place, q.Limit)
+		views, err := f.publishedChanges(ctx, r, p, place, q.Limit)
 		list = cms.CutList(views, q.Limit)
 		return err
 	})
 	return list, err
 }
 
-// publishedChanges works out more than limit changes after a place, if there
-// are, from what was live before and after a publish.
-func publishedChanges(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Locales, p cms.Publish, place cms.ChangePlace, limit int) ([]ChangeView, error) {
-	// What was changed then is told, though a locale is hidden now; one that has
-	// been hidden since before it had no part in it.
-	seq, shown := p.Seq, make(cms.Locales, len(locales))
-	for i, l := range locales {
+// publishedChanges computes more than limit changes after a place, if there are,
+// from what was live before and after a publish.
+func (f siteSnapshot) publishedChanges(ctx context.Context, r cms.Reader, p cms.Publish, place cms.ChangePlace, limit int) ([]ChangeView, error) {
+	// Locales that were hidden after the publish are shown.
+	f.locales = slices.Clone(f.locales)
+	for i, l := range f.locales {
 		if l.DeletedAt != nil && l.DeletedAt.After(*p.PublishedAt) {
-			l.DeletedAt = nil
+			f.locales[i].DeletedAt = nil
 		}
-		shown[i] = l
 	}
 	var views []ChangeView
 	note := func(ids []cms.ID) error {
-		before, err := liveAfter(ctx, r, site.ID, seq-1, ids)
+		before, err := liveAfter(ctx, r, f.site.ID, p.Seq-1, ids)
 		if err != nil {
 			return err
 		}
-		after, err := liveAfter(ctx, r, site.ID, seq, ids)
+		after, err := liveAfter(ctx, r, f.site.ID, p.Seq, ids)
 		if err != nil {
 			return err
 		}
 		for _, id := range ids {
-			for _, c := range cms.Changes(before[id], after[id], shown) {
+			for _, c := range cms.Changes(before[id], after[id], f.locales) {
 				if c.Place().Compare(place) > 0 {
-					views = append(views, viewChange(c, site, shown))
+					views = append(views, f.viewChange(c))
 				}
 			}
 		}
@@ -252,7 +234,7 @@ func publishedChanges(ctx context.Context, r cms.Reader, site cms.Site, locales 
 			return views, err
 		}
 		var err error
-		if ids, err = r.PublishedPages(ctx, site.ID, seq, ids[len(ids)-1], limit); err != nil || len(ids) == 0 {
+		if ids, err = r.PublishedPages(ctx, f.site.ID, p.Seq, ids[len(ids)-1], limit); err != nil || len(ids) == 0 {
 			return views, err
 		}
 	}

@@ -21,11 +21,11 @@ type changes struct {
 	listening  bool  // changes by others are reported
 }
 
-// changeSlots bounds the memory. Subjects that share a slot change together: a
-// current answer is dropped at times, and no outdated one is kept.
+// changeSlots bounds the memory. Subjects that share a slot change together, which
+// may invalidate too much and never too little.
 const changeSlots = 1 << 16
 
-// slot is where a subject's changes are noted: by the random end of its id.
+// slot is where a subject's changes are noted, by the random end of its id.
 func slot(s cms.Subject) uint16 {
 	n := binary.BigEndian.Uint16(s.ID[len(s.ID)-2:])
 	if s.Drafts {
@@ -34,8 +34,8 @@ func slot(s cms.Subject) uint16 {
 	return n
 }
 
-// version is the number of the last change. It is to be taken before anything
-// is read.
+// version is the number of the last change. It must be taken before anything is
+// read.
 func (c *changes) version() int64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -111,7 +111,7 @@ func (c *changes) setListening(on bool) {
 	c.note(nil)
 }
 
-// Listening reports whether this node is told what others change.
+// Listening reports whether this node receives the changes of others.
 func (s *Service) Listening() bool {
 	s.changes.mu.RLock()
 	defer s.changes.mu.RUnlock()
@@ -124,8 +124,8 @@ func (s *Service) Listen(ctx context.Context) {
 	s.store.Listen(ctx, s.changes.changedByOthers, s.changes.setListening)
 }
 
-// Version numbers the state of the store, for Unchanged. It is to be taken
-// before anything is read.
+// Version numbers the state of the store, for Unchanged. It must be taken before
+// anything is read.
 func (s *Service) Version() int64 { return s.changes.version() }
 
 // Unchanged reports whether none of the subjects has changed since a version,
@@ -151,7 +151,7 @@ func (s *Service) MaxAge() time.Duration {
 type recordingTx struct {
 	cms.Tx
 	changed []cms.Subject
-	read    *siteSnapshot // nil: none that was not known
+	read    *siteSnapshot // kept after the commit; nil: none
 }
 
 // maxRecorded is how many subjects a transaction names. Beyond it the changes
@@ -202,11 +202,11 @@ func (s *Service) write(ctx context.Context, do func(cms.Tx) error) error {
 		return nil
 	})
 	s.changes.end(changed)
-	if len(changed) > 0 { // also after an error: the commit may be done, and its answer lost
+	if len(changed) > 0 { // also after an error: the commit may have succeeded
 		s.store.Notify(changed)
 	}
 	if err == nil && recording.read != nil {
-		s.snapshots.keep(*recording.read)
+		s.snapshots.Set(recording.read.site.ID, *recording.read)
 	}
 	return err
 }

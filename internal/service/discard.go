@@ -12,24 +12,16 @@ import (
 // and returns how many pages that changes. Pages that were never live are
 // deleted.
 func (s *Service) Discard(ctx context.Context, who Caller, siteID cms.ID, in Input[cms.DiscardRequest]) (pages int, err error) {
-	err = s.inSite(ctx, who, cms.KindSite, Ref{ID: siteID}, cms.LockExclusive, func(tx cms.Tx) error {
-		site, err := who.lockSite(ctx, tx, siteID, cms.LockExclusive)
-		if err != nil {
-			return err
-		}
+	err = s.inSite(ctx, who, ofSite(siteID), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
 		ask, err := in()
 		if err != nil {
 			return err
 		}
-		lv, err := viewLocale(ctx, tx, site, "")
+		selected, err := f.selection(ctx, tx, ask.SelectionRequest)
 		if err != nil {
 			return err
 		}
-		selected, err := selection(ctx, tx, site, lv.locales, ask.SelectionRequest)
-		if err != nil {
-			return err
-		}
-		pages, err = s.discard(ctx, tx, who, site, lv, selected, ask.Confirm.Value)
+		pages, err = s.discard(ctx, tx, who, f, selected, ask.Confirm.Value)
 		return err
 	})
 	return pages, err
@@ -38,30 +30,23 @@ func (s *Service) Discard(ctx context.Context, who Caller, siteID cms.ID, in Inp
 // DiscardPage takes a page's draft, deleted or not, back to what is live. A
 // page that was never live is deleted, and gone is true.
 func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID, body Empty) (view PageView, gone bool, err error) {
-	err = s.inSite(ctx, who, cms.KindPage, Ref{ID: id}, cms.LockExclusive, func(tx cms.Tx) error {
-		site, err := who.lockChildSite(ctx, tx, cms.KindPage, Ref{ID: id}, hasDraftOrLive, cms.LockExclusive)
-		if err != nil {
-			return err
-		}
-		if err := hasDraftOrLive(ctx, tx, site.ID, id); err != nil {
+	t := target{kind: cms.KindPage, ref: Ref{ID: id}, exists: hasDraftOrLive}
+	err = s.inSite(ctx, who, t, cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+		if err := hasDraftOrLive(ctx, tx, f.site.ID, id); err != nil {
 			return err
 		}
 		if err := body.check(); err != nil {
 			return err
 		}
-		lv, err := viewLocale(ctx, tx, site, "")
-		if err != nil {
-			return err
-		}
-		_, err = s.discard(ctx, tx, who, site, lv, cms.Selection{PageIDs: []cms.ID{id}}, true)
+		_, err := s.discard(ctx, tx, who, f, cms.Selection{PageIDs: []cms.ID{id}}, true)
 		if cms.CodeOf(err) == cms.CodeConflict {
 			return cms.ErrPathnameTaken
 		}
 		if err != nil {
 			return err
 		}
-		page, err := tx.Page(ctx, site.ID, cms.Draft, id)
-		view, gone = lv.view(page), page.DeletedAt != nil
+		page, err := tx.Page(ctx, f.site.ID, cms.Draft, id)
+		view, gone = f.inDefault().view(page), page.DeletedAt != nil
 		return err
 	})
 	return view, gone, err
@@ -69,14 +54,15 @@ func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID, body E
 
 // discard takes a selection of the draft back to what is live. It holds the site
 // lock.
-func (s *Service) discard(ctx context.Context, tx cms.Tx, who Caller, site cms.Site, lv localeView, selected cms.Selection, confirm bool) (int, error) {
-	selected = selected.Applied(site.DefaultLocaleID)
+func (s *Service) discard(ctx context.Context, tx cms.Tx, who Caller, f siteSnapshot, selected cms.Selection, confirm bool) (int, error) {
+	selected = selected.Applied(f.site.DefaultLocaleID)
+	siteID, lv := f.site.ID, f.inDefault()
 	var changes []cms.PageChange
 	var clean []cms.ID
 	gone, now := 0, s.now()
-	err := eachDirty(ctx, tx, site.ID, dirtyWalk{only: selected.PageIDs}, func(id cms.ID, draft, live *cms.Page) bool {
-		after := cms.DiscardPage(*draft, live, selected, lv.locales, now)
-		if cms.IsClean(&after, live, lv.locales) {
+	err := eachDirty(ctx, tx, siteID, dirtyWalk{only: selected.PageIDs}, func(id cms.ID, draft, live *cms.Page) bool {
+		after := cms.DiscardPage(*draft, live, selected, f.locales, now)
+		if cms.IsClean(&after, live, f.locales) {
 			clean = append(clean, id)
 		}
 		if !reflect.DeepEqual(*draft, after) {
@@ -90,25 +76,22 @@ func (s *Service) discard(ctx context.Context, tx cms.Tx, who Caller, site cms.S
 	if err != nil {
 		return 0, err
 	}
-	if err := s.checkGuard(ctx, tx, site.ID, cms.Draft, gone, confirm); err != nil {
+	if err := s.checkGuard(ctx, tx, siteID, cms.Draft, gone, confirm); err != nil {
 		return 0, err
 	}
-	if err := movePages(ctx, tx, site.ID, changes, lv.locales); err != nil {
+	if err := movePages(ctx, tx, siteID, changes, f.locales); err != nil {
 		return 0, err
 	}
 	if err := tx.UpdatePages(ctx, changes); err != nil {
 		return 0, err
 	}
-	if err := tx.MarkPages(ctx, site.ID, clean, nil, false); err != nil {
+	if err := tx.MarkPages(ctx, siteID, clean, nil, false); err != nil {
 		return 0, err
 	}
 	for chunk := range slices.Chunk(changes, dirtyChunk) {
 		writes := make([]written, len(chunk))
 		for i, c := range chunk {
-			writes[i] = wroteDraft(*c.After, lv.view(*c.Before), lv.view(*c.After))
-			if c.Before.DeletedAt != nil {
-				writes[i].before = nil
-			}
+			writes[i] = wrotePage(*c.After, lv.view(*c.Before), lv.view(*c.After))
 		}
 		if err := s.record(ctx, tx, who.actor(), writes...); err != nil {
 			return 0, err

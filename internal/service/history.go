@@ -16,8 +16,7 @@ func (s *Service) PurgeHistory(ctx context.Context, retention time.Duration) err
 	}
 	for siteID, seq := range old {
 		err := s.write(ctx, func(tx cms.Tx) error {
-			// Who restores one of them has the site to himself, too, and finds all
-			// of it or nothing.
+			// A restore of one of them takes the same lock, and finds all or nothing.
 			if _, err := tx.LockSite(ctx, siteID, cms.LockExclusive); err != nil {
 				return err
 			}

@@ -2,12 +2,11 @@ package service
 
 import (
 	"context"
-	"sync"
 
 	"galley/internal/cms"
 )
 
-// Once is a request that is to take effect once, however often it is sent.
+// Once is a request that takes effect once, however often it is sent.
 type Once struct {
 	Key     string
 	Request cms.KeyHash // of the address and body
@@ -43,7 +42,7 @@ func (c Caller) mayRepeat(ctx context.Context, r cms.Reader, needs cms.Needs) er
 		if *needs.Site == cms.NoID {
 			return c.mayCreateSites()
 		}
-		if _, err := c.site(ctx, r, *needs.Site); err != nil {
+		if _, err := c.checkSite(r.Site(ctx, *needs.Site)); err != nil {
 			return err
 		}
 	}
@@ -65,34 +64,27 @@ func (c Caller) mayCreateSites() error {
 	return nil
 }
 
-// need notes what a request needs a right to, if its answer is kept.
+// need notes what a keyed request needs a right to.
 func need(ctx context.Context, note func(*cms.Needs)) {
 	if open, ok := ctx.Value(openTxKey{}).(*openTx); ok {
 		note(&open.needs)
 	}
 }
 
-// noted is what a request was noted to need.
-func noted(ctx context.Context) (needs cms.Needs) {
-	need(ctx, func(n *cms.Needs) { needs = *n })
-	return needs
-}
-
-// Do runs a request in one transaction with the keeping of its answer, unless
-// it has been answered: then it repeats that answer. Only what run returns
-// without an error is kept. The service's own transactions within run join the
-// one transaction.
+// Do runs a request and stores its answer in one transaction, or repeats the answer
+// that is stored. Errors of run are not stored. The transactions of the service
+// within run join this one.
 func (s *Service) Do(ctx context.Context, who Caller, once Once, run func(context.Context) (Answered, error)) (Answered, error) {
 	since := s.now().Add(-cms.KeptFor)
-	// Once the first is answered nobody waits, not even for another twin.
+	// A request that has been answered waits for no other.
 	if kept, err := s.store.KeptAnswer(ctx, who.ID(), once.Key, since); cms.CodeOf(err) != cms.CodeNotFound {
 		return once.repeat(ctx, s.store, who, kept, err)
 	}
-	release, free := s.underWay.take(requestName{who.ID(), once.Key})
-	if !free {
+	name := requestName{who.ID(), once.Key}
+	if _, running := s.underWay.LoadOrStore(name, true); running {
 		return Answered{}, errUnderWay
 	}
-	defer release()
+	defer s.underWay.Delete(name)
 	var answered Answered
 	err := s.writeOpen(ctx, func(ctx context.Context, tx cms.Tx) error {
 		if taken, err := tx.LockRequest(ctx, who.ID(), once.Key); err != nil || !taken {
@@ -109,9 +101,11 @@ func (s *Service) Do(ctx context.Context, who Caller, once Once, run func(contex
 		if answered, err = run(ctx); err != nil {
 			return err
 		}
+		var needs cms.Needs
+		need(ctx, func(n *cms.Needs) { needs = *n })
 		return tx.KeepAnswer(ctx, cms.KeptAnswer{
 			Credential: who.ID(), Key: once.Key, Request: once.Request, Status: answered.Status,
-			Location: answered.Location, Body: answered.Body, Sealed: answered.Sealed, Needs: noted(ctx), At: s.now(),
+			Location: answered.Location, Body: answered.Body, Sealed: answered.Sealed, Needs: needs, At: s.now(),
 		})
 	})
 	return answered, err
@@ -123,32 +117,8 @@ func (s *Service) ForgetAnswers(ctx context.Context) error {
 	return s.inChunks(ctx, func(tx cms.Tx, limit int) (int, error) { return tx.ForgetAnswers(ctx, before, limit) })
 }
 
-// requestName names a request as its sender does.
+// requestName identifies a keyed request.
 type requestName struct {
 	credential cms.ID
 	key        string
-}
-
-// underWay are the named requests that this node is answering. Nodes know of
-// each other's through the store.
-type underWay struct {
-	mu    sync.Mutex
-	names map[requestName]bool
-}
-
-func (u *underWay) take(name requestName) (release func(), free bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.names[name] {
-		return nil, false
-	}
-	if u.names == nil {
-		u.names = map[requestName]bool{}
-	}
-	u.names[name] = true
-	return func() {
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		delete(u.names, name)
-	}, true
 }

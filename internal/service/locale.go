@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"reflect"
-	"slices"
 
 	"galley/internal/cms"
 )
@@ -17,19 +16,9 @@ type LocaleView struct {
 // Locale reads a locale.
 func (s *Service) Locale(ctx context.Context, who Caller, ref Ref) (LocaleView, error) {
 	var view LocaleView
-	siteID := ref.SiteID
-	err := s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
-		site, err := who.childSite(ctx, r, cms.KindLocale, ref, localeExists)
-		if err != nil {
-			return err
-		}
-		siteID = site.ID
-		locales, err := r.Locales(ctx, site.ID)
-		if err != nil {
-			return err
-		}
-		locale, err := findLocale(locales, ref)
-		view = LocaleView{locale, locale.ID == site.DefaultLocaleID}
+	err := s.viewSite(ctx, who, ofLocale(ref), func(_ context.Context, _ cms.Reader, f siteSnapshot) error {
+		locale, err := findLocale(f.locales, ref)
+		view = LocaleView{locale, locale.ID == f.site.DefaultLocaleID}
 		return err
 	})
 	return view, err
@@ -50,22 +39,14 @@ func findLocale(locales cms.Locales, ref Ref) (cms.Locale, error) {
 // Locales lists the locales of a site.
 func (s *Service) Locales(ctx context.Context, who Caller, siteID cms.ID, q cms.ListQuery) (cms.List[LocaleView], error) {
 	var list cms.List[LocaleView]
-	err := s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
-		site, err := who.site(ctx, r, siteID)
-		if err != nil {
-			return err
-		}
-		locales, err := r.Locales(ctx, site.ID)
-		if err != nil {
-			return err
-		}
-		if _, ok := locales.ByID(q.After); q.After != cms.NoID && !ok {
+	err := s.viewSite(ctx, who, ofSite(siteID), func(_ context.Context, _ cms.Reader, f siteSnapshot) error {
+		if _, ok := f.locales.ByID(q.After); q.After != cms.NoID && !ok {
 			return cms.ErrCursor
 		}
 		var views []LocaleView
-		for _, l := range locales {
+		for _, l := range f.locales {
 			if l.DeletedAt == nil && cms.CompareIDs(l.ID, q.After) > 0 {
-				views = append(views, LocaleView{l, l.ID == site.DefaultLocaleID})
+				views = append(views, LocaleView{l, l.ID == f.site.DefaultLocaleID})
 			}
 		}
 		list = cms.CutList(views, q.Limit)
@@ -81,26 +62,18 @@ func (s *Service) CreateLocale(ctx context.Context, who Caller, in Input[cms.New
 		return LocaleView{}, err
 	}
 	var view LocaleView
-	err = s.inSite(ctx, who, cms.KindSite, Ref{ID: n.SiteID.Value}, cms.LockExclusive, func(tx cms.Tx) error {
-		site, err := who.lockSite(ctx, tx, n.SiteID.Value, cms.LockExclusive)
-		if err != nil {
-			return err
-		}
-		locales, err := tx.Locales(ctx, site.ID)
-		if err != nil {
-			return err
-		}
+	err = s.inSite(ctx, who, ofSite(n.SiteID.Value), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
 		view.Locale = cms.Locale{
-			ID: cms.NewID(), SiteID: site.ID, Code: n.Code.Value, Domain: n.Domain.Value,
+			ID: cms.NewID(), SiteID: f.site.ID, Code: n.Code.Value, Domain: n.Domain.Value,
 			PathPrefix: n.PathPrefix.Value, CreatedAt: s.now(),
 		}
-		if err := locales.CheckUnique(site, view.Locale); err != nil {
+		if err := f.locales.CheckUnique(f.site, view.Locale); err != nil {
 			return err
 		}
 		if err := tx.CreateLocale(ctx, view.Locale); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, who.actor(), wroteLocale(view.Locale, nil, view))
+		return s.record(ctx, tx, who.actor(), wroteLocale(nil, view))
 	})
 	return view, err
 }
@@ -127,16 +100,9 @@ func (s *Service) DeleteLocale(ctx context.Context, who Caller, ref Ref, match M
 
 func (s *Service) changeLocale(ctx context.Context, who Caller, ref Ref, match Match[LocaleView], rule func(cms.Tx, LocaleView) (cms.Locale, error)) (LocaleView, error) {
 	var view LocaleView
-	err := s.inSite(ctx, who, cms.KindLocale, ref, cms.LockExclusive, func(tx cms.Tx) error {
-		site, err := who.lockChildSite(ctx, tx, cms.KindLocale, ref, localeExists, cms.LockExclusive)
-		if err != nil {
-			return err
-		}
-		locales, err := tx.Locales(ctx, site.ID)
-		if err != nil {
-			return err
-		}
-		before, err := findLocale(locales, ref)
+	err := s.inSite(ctx, who, ofLocale(ref), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+		site := f.site
+		before, err := findLocale(f.locales, ref)
 		if err != nil {
 			return err
 		}
@@ -152,7 +118,7 @@ func (s *Service) changeLocale(ctx context.Context, who Caller, ref Ref, match M
 			return nil
 		}
 		if after.DeletedAt == nil {
-			if err := locales.CheckUnique(site, after); err != nil {
+			if err := f.locales.CheckUnique(site, after); err != nil {
 				return err
 			}
 		}
@@ -162,34 +128,23 @@ func (s *Service) changeLocale(ctx context.Context, who Caller, ref Ref, match M
 			return err
 		}
 		shown := before.Code != after.Code || !reflect.DeepEqual(before.PathPrefix, after.PathPrefix)
-		if view.IsDefault && shown { // by the site
+		if view.IsDefault && shown { // in the site
 			site.DefaultLocale, site.UpdatedAt = after, s.now()
 			if err := tx.UpdateSite(ctx, site); err != nil {
 				return err
 			}
 		}
-		wrote := wroteLocale(after, was, view)
-		if after.DeletedAt != nil {
-			wrote.after = nil
-		}
-		return s.record(ctx, tx, who.actor(), wrote)
+		return s.record(ctx, tx, who.actor(), wroteLocale(was, view))
 	})
 	return view, err
 }
 
-// RestoreLocale brings a deleted locale back as it was.
+// RestoreLocale restores a deleted locale.
 func (s *Service) RestoreLocale(ctx context.Context, who Caller, ref Ref, body Empty) (LocaleView, error) {
 	var view LocaleView
-	err := s.inSite(ctx, who, cms.KindLocale, ref, cms.LockExclusive, func(tx cms.Tx) error {
-		site, err := who.lockChildSite(ctx, tx, cms.KindLocale, ref, nil, cms.LockExclusive)
-		if err != nil {
-			return err
-		}
-		locales, err := tx.Locales(ctx, site.ID)
-		if err != nil {
-			return err
-		}
-		locale, err := findDeletedLocale(locales, ref)
+	t := target{kind: cms.KindLocale, ref: ref}
+	err := s.inSite(ctx, who, t, cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+		locale, err := findDeletedLocale(f.locales, ref)
 		if cms.CodeOf(err) == cms.CodeNotFound {
 			return err
 		}
@@ -200,17 +155,17 @@ func (s *Service) RestoreLocale(ctx context.Context, who Caller, ref Ref, body E
 			return err
 		}
 		locale.DeletedAt = nil
-		if err := locales.CheckUnique(site, locale); err != nil {
+		if err := f.locales.CheckUnique(f.site, locale); err != nil {
 			return err
 		}
 		view = LocaleView{locale, false}
 		if err := tx.UpdateLocale(ctx, locale); err != nil {
 			return err
 		}
-		if err := tx.ShowLocale(ctx, site.ID, locale.ID); err != nil {
+		if err := tx.ShowLocale(ctx, f.site.ID, locale.ID); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, who.actor(), wroteLocale(locale, nil, view))
+		return s.record(ctx, tx, who.actor(), wroteLocale(nil, view))
 	})
 	return view, err
 }
@@ -222,8 +177,8 @@ func findDeletedLocale(locales cms.Locales, ref Ref) (cms.Locale, error) {
 		return cms.Locale{}, cms.Conflict("The locale is not deleted")
 	}
 	if ref.ID != cms.NoID {
-		i := slices.IndexFunc(locales, func(l cms.Locale) bool { return l.ID == ref.ID })
-		return locales[i], nil // the directory led here
+		locale, _ := locales.ByID(ref.ID) // its site was found by its id
+		return locale, nil
 	}
 	code, err := cms.ParseLocaleCode(ref.Name)
 	if err != nil {
@@ -234,4 +189,9 @@ func findDeletedLocale(locales cms.Locales, ref Ref) (cms.Locale, error) {
 		return cms.Locale{}, cms.NotFound(cms.KindLocale)
 	}
 	return locale, nil
+}
+
+// wroteLocale is a write of a locale; before is nil for a new one.
+func wroteLocale(before any, after LocaleView) written {
+	return written{cms.KindLocale, after.ID, after.SiteID, before, after}
 }

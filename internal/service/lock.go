@@ -11,12 +11,12 @@ import (
 	"galley/internal/cms"
 )
 
-// siteWriters is how many writers of one site have a transaction at a time, and
-// so a connection each. One that needs the site to itself takes all of it.
+// siteWriters is how many writers of one site have a transaction, and so a
+// connection, at a time. An exclusive writer takes all units.
 const siteWriters = 8
 
-// Bounds on the requests that hold one semaphore or wait for it: each takes a
-// place in admission.
+// Bounds on the requests that hold one semaphore or wait for it. Each of them
+// counts in the admission limit.
 const (
 	maxSiteUsers   = 64
 	maxReviewUsers = 48
@@ -25,8 +25,7 @@ const (
 
 var errWaiting = errors.New("too many requests wait for the same lock")
 
-// semaphores keeps a semaphore for each id that is in use. Those who wait for one
-// are served in the order in which they came.
+// semaphores has a semaphore for each id in use. Waiters are served in order.
 type semaphores struct {
 	size     int64
 	maxUsers int
@@ -93,15 +92,24 @@ func (s *semaphores) leave(id cms.ID, sem *countedSemaphore) {
 	}
 }
 
-// inSite is inTx for writers of one site, which is that of a resource or named
-// by its own id. They wait for each other here, without a connection; a writer on
-// another node is waited for in the database.
-func (s *Service) inSite(ctx context.Context, who Caller, kind cms.Kind, ref Ref, lock cms.Lock, write func(cms.Tx) error) error {
-	siteID, workspaceID, err := s.locate(ctx, kind, ref)
-	if err != nil || workspaceID != who.WorkspaceID() {
-		return s.inTx(ctx, write) // it is refused, and does not wait for a site of others
+// inSite runs a callback in a transaction that has locked the site of a target.
+// Writers of one site wait for each other here, without a connection; for those
+// of other nodes they wait in the database.
+func (s *Service) inSite(ctx context.Context, who Caller, t target, lock cms.Lock, write func(cms.Tx, siteSnapshot) error) error {
+	siteID, err := s.locate(ctx, who, t)
+	run := func() error {
+		return s.inTx(ctx, func(tx cms.Tx) error {
+			f, err := s.lockSite(ctx, tx, who, t, siteID, lock)
+			if err != nil {
+				return err
+			}
+			return write(tx, f)
+		})
 	}
-	return s.holdSite(ctx, siteID, lock, func() error { return s.inTx(ctx, write) })
+	if err != nil || siteID == cms.NoID {
+		return run() // it is refused, and does not wait
+	}
+	return s.holdSite(ctx, siteID, lock, run)
 }
 
 // holdSite runs a function while this node holds a site for it. A keyed request
@@ -161,8 +169,8 @@ func (o *openTx) end() {
 	o.siteID, o.units, o.release = cms.NoID, 0, nil
 }
 
-// siteNeededError asks for an open transaction to be run again with a site held:
-// one that waited with its connection could keep the holder from having one.
+// siteNeededError asks for an open transaction to be run again with a site held.
+// If it waited with its connection, the holder might not get one.
 type siteNeededError struct {
 	siteID cms.ID
 	units  int64
@@ -201,39 +209,49 @@ func (s *Service) inTx(ctx context.Context, write func(cms.Tx) error) error {
 	return s.write(ctx, write)
 }
 
-// locate finds the site of a resource and the workspace of the site, which never
-// change.
-func (s *Service) locate(ctx context.Context, kind cms.Kind, ref Ref) (siteID, workspaceID cms.ID, err error) {
-	id := ref.ID
+// locate finds the site of a target, which never changes. It returns NoID where
+// the caller may not reach the site or the target names another.
+func (s *Service) locate(ctx context.Context, who Caller, t target) (cms.ID, error) {
+	kind, id := t.kind, t.ref.ID
 	if id == cms.NoID {
-		kind, id = cms.KindSite, ref.SiteID
+		kind, id = cms.KindSite, t.ref.SiteID
 	}
-	if known, ok := s.locations.GetIfPresent(id); ok {
-		return known.siteID, known.workspaceID, nil
-	}
-	siteID = id
-	if kind != cms.KindSite {
-		if siteID, err = s.store.SiteOf(ctx, kind, id); err != nil {
-			return siteID, workspaceID, err
+	known, ok := s.locations.GetIfPresent(id)
+	if !ok {
+		var r cms.Reader = s.store
+		if open, ok := ctx.Value(openTxKey{}).(*openTx); ok {
+			r = open.tx // a second connection may not be free
 		}
+		known.siteID = id
+		if kind != cms.KindSite {
+			var err error
+			if known.siteID, err = r.SiteOf(ctx, kind, id); err != nil {
+				return cms.NoID, err
+			}
+		}
+		site, err := r.Site(ctx, known.siteID)
+		if err != nil {
+			return cms.NoID, err
+		}
+		known.workspaceID = site.WorkspaceID
+		s.locations.Set(id, known)
 	}
-	site, err := s.store.Site(ctx, siteID)
-	if err == nil {
-		s.locations.Set(id, location{siteID, site.WorkspaceID})
+	if known.workspaceID != who.WorkspaceID() || !who.mayReach(known.siteID) ||
+		(t.ref.SiteID != cms.NoID && t.ref.SiteID != known.siteID) {
+		return cms.NoID, nil
 	}
-	return siteID, site.WorkspaceID, err
+	return known.siteID, nil
 }
 
 type location struct{ siteID, workspaceID cms.ID }
 
-// maxLocations bounds what is remembered of where resources are.
 const maxLocations = 100_000
 
-// maxReviews is how many lists of changes are worked out at a time: each holds a
-// connection for long. One workspace has at most all but one of them.
+// maxReviews is how many lists of changes are computed at a time: each holds a
+// connection for long. One workspace gets at most all but one of them.
 var maxReviews = int64(min(max(2, runtime.GOMAXPROCS(0)/2), 6))
 
-// acquireReview waits for the right to work out a list of changes.
+// acquireReview waits until a list of changes may be computed.
 func (s *Service) acquireReview(ctx context.Context, workspaceID cms.ID) (release func(), err error) {
 	leave, err := s.reviews.acquire(ctx, workspaceID, 1)
 	if err != nil {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,16 +10,16 @@ import (
 	"galley/internal/cms"
 )
 
-// What follows is for the operator at the command line, who owns the store and
-// needs no key.
+// The functions of this file serve the operator at the command line, who needs no
+// key.
 
-// Bootstrap is what first start fixes. Zero values are made up.
+// Bootstrap fixes what the first start creates. Zero values are generated.
 type Bootstrap struct {
 	Key         cms.AppKey
 	WorkspaceID cms.ID
 }
 
-// firstWorkspace is the name of the workspace that an empty store is given.
+// firstWorkspace is the name of the workspace of a new store.
 const firstWorkspace = "Default workspace"
 
 // NewApp is an app with its key, which is not shown again.
@@ -27,15 +28,10 @@ type NewApp struct {
 	Key cms.AppKey
 }
 
-// FirstStart gives an empty store a workspace and an app with every scope. It
-// returns nil when the store is not empty.
+// FirstStart creates a workspace and an app with every scope in an empty store. It
+// returns nil if the store is not empty.
 func (s *Service) FirstStart(ctx context.Context, b Bootstrap) (*NewApp, error) {
-	if b.Key == "" {
-		b.Key = cms.NewAppKey()
-	}
-	if b.WorkspaceID == cms.NoID {
-		b.WorkspaceID = cms.NewID()
-	}
+	b.Key, b.WorkspaceID = cmp.Or(b.Key, cms.NewAppKey()), cmp.Or(b.WorkspaceID, cms.NewID())
 	var made *NewApp
 	err := s.write(ctx, func(tx cms.Tx) error {
 		made = nil
@@ -47,9 +43,8 @@ func (s *Service) FirstStart(ctx context.Context, b Bootstrap) (*NewApp, error) 
 		if err := s.createWorkspace(ctx, tx, workspace); err != nil {
 			return err
 		}
-		app := s.newApp(workspace.ID, "First app", b.Key)
-		made = &NewApp{app, b.Key}
-		return s.createUnasked(ctx, tx, *made)
+		made = &NewApp{s.newApp(workspace.ID, "First app", b.Key), b.Key}
+		return s.createSystemApp(ctx, tx, *made)
 	})
 	return made, err
 }
@@ -61,11 +56,11 @@ func (s *Service) createWorkspace(ctx context.Context, tx cms.Tx, w cms.Workspac
 	return s.record(ctx, tx, systemActor(w.ID, "createWorkspace"), written{cms.KindWorkspace, w.ID, cms.NoID, nil, w})
 }
 
-func (s *Service) createUnasked(ctx context.Context, tx cms.Tx, made NewApp) error {
+func (s *Service) createSystemApp(ctx context.Context, tx cms.Tx, made NewApp) error {
 	if err := tx.CreateApp(ctx, made.App, made.Key.Hash()); err != nil {
 		return err
 	}
-	return s.record(ctx, tx, systemActor(made.App.WorkspaceID, "createApp"), wroteApp(made.App.ID, nil, made.App))
+	return s.record(ctx, tx, systemActor(made.App.WorkspaceID, "createApp"), wroteApp(nil, made.App))
 }
 
 func (s *Service) newApp(workspaceID cms.ID, name string, key cms.AppKey) cms.App {
@@ -75,8 +70,8 @@ func (s *Service) newApp(workspaceID cms.ID, name string, key cms.AppKey) cms.Ap
 	}
 }
 
-// OperatorApp says what app the operator wants: in a workspace named by id, in
-// a new one, or in the only one there is.
+// OperatorApp is an app to create: in a workspace named by id, in a new one, or
+// in the only one there is.
 type OperatorApp struct {
 	Name         string
 	Scopes       []cms.Scope
@@ -85,7 +80,7 @@ type OperatorApp struct {
 	Rate         string // "": the configured one
 }
 
-// Check tells what is wrong with a wish.
+// Check returns what is wrong with the values.
 func (want OperatorApp) Check(now time.Time) error {
 	_, err := want.patch(now)
 	return err
@@ -101,7 +96,7 @@ func (want OperatorApp) patch(now time.Time) (cms.AppPatch, error) {
 	return patch, problems.Err()
 }
 
-// CreateOperatorApp makes an app without a caller.
+// CreateOperatorApp creates an app without a caller.
 func (s *Service) CreateOperatorApp(ctx context.Context, want OperatorApp) (NewApp, error) {
 	patch, err := want.patch(s.now())
 	if err != nil {
@@ -115,7 +110,7 @@ func (s *Service) CreateOperatorApp(ctx context.Context, want OperatorApp) (NewA
 		}
 		made.App = patch.Apply(s.newApp(workspaceID, want.Name, made.Key))
 		made.App.Rate = want.Rate
-		return s.createUnasked(ctx, tx, made)
+		return s.createSystemApp(ctx, tx, made)
 	})
 	return made, err
 }
@@ -183,15 +178,15 @@ func (s *Service) OperatorApps(ctx context.Context) ([]WorkspaceApps, error) {
 
 // RevokeOperatorApp revokes an app by its id.
 func (s *Service) RevokeOperatorApp(ctx context.Context, id cms.ID) (cms.App, error) {
-	return s.changeUnasked(ctx, id, "deleteApp", func(app *cms.App) { app.DeletedAt = new(s.now()) })
+	return s.changeSystemApp(ctx, id, "deleteApp", func(app *cms.App) { app.DeletedAt = new(s.now()) })
 }
 
-// SetAppRate gives an app a rate of its own, or with "" the configured one.
+// SetAppRate sets the rate of an app; "" is the configured one.
 func (s *Service) SetAppRate(ctx context.Context, id cms.ID, rate string) (cms.App, error) {
-	return s.changeUnasked(ctx, id, "setAppRate", func(app *cms.App) { app.Rate = rate })
+	return s.changeSystemApp(ctx, id, "setAppRate", func(app *cms.App) { app.Rate = rate })
 }
 
-// SetAppScopes gives an app these scopes in place of those that it has.
+// SetAppScopes replaces the scopes of an app.
 func (s *Service) SetAppScopes(ctx context.Context, id cms.ID, scopes []cms.Scope) (cms.App, error) {
 	patch := cms.AppPatch{Scopes: cms.Some(scopes)}
 	var problems cms.Problems
@@ -199,10 +194,10 @@ func (s *Service) SetAppScopes(ctx context.Context, id cms.ID, scopes []cms.Scop
 	if err := problems.Err(); err != nil {
 		return cms.App{}, err
 	}
-	return s.changeUnasked(ctx, id, "setAppScopes", func(app *cms.App) { *app = patch.Apply(*app) })
+	return s.changeSystemApp(ctx, id, "setAppScopes", func(app *cms.App) { *app = patch.Apply(*app) })
 }
 
-func (s *Service) changeUnasked(ctx context.Context, id cms.ID, operation string, change func(*cms.App)) (cms.App, error) {
+func (s *Service) changeSystemApp(ctx context.Context, id cms.ID, operation string, change func(*cms.App)) (cms.App, error) {
 	var app cms.App
 	err := s.write(ctx, func(tx cms.Tx) error {
 		found, err := tx.AppOf(ctx, id)
@@ -220,7 +215,7 @@ func (s *Service) changeUnasked(ctx context.Context, id cms.ID, operation string
 		if err := tx.UpdateApp(ctx, app); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, systemActor(app.WorkspaceID, operation), changedApp(before, app))
+		return s.record(ctx, tx, systemActor(app.WorkspaceID, operation), wroteApp(before, app))
 	})
 	return app, err
 }

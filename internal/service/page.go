@@ -30,7 +30,7 @@ type ReadPage struct {
 	Locale  string // id or code; "" is the default locale
 }
 
-// Page reads a page: in one statement if it is there and the caller may read it,
+// Page reads a page: in one statement if it exists and the caller may read it,
 // and otherwise in a view, which tells which error it is.
 func (s *Service) Page(ctx context.Context, who Caller, q ReadPage) (PageView, error) {
 	var view PageView
@@ -38,10 +38,7 @@ func (s *Service) Page(ctx context.Context, who Caller, q ReadPage) (PageView, e
 	err := s.read(ctx, who, &siteID, func(ctx context.Context, from source) (err error) {
 		var ok bool
 		if view, ok = s.findPageView(ctx, from, who, q); !ok {
-			err = from.View(ctx, func(r cms.Reader) (err error) {
-				view, err = s.pageIn(ctx, r, who, q)
-				return err
-			})
+			view, err = s.pageIn(ctx, from, who, q)
 		}
 		siteID = view.SiteID
 		return err
@@ -54,40 +51,30 @@ func (s *Service) findPageView(ctx context.Context, from source, who Caller, q R
 	if q.Version.Publish != cms.NoID {
 		return PageView{}, false
 	}
-	if q.Ref.ID != cms.NoID {
-		found, err := from.FindPage(ctx, q.Version.Version, q.Ref.ID)
-		if err != nil || found.DeletedAt != nil || (q.Ref.SiteID != cms.NoID && q.Ref.SiteID != found.SiteID) {
-			return PageView{}, false
-		}
-		f, ok := s.siteSnapshot(ctx, from, found.SiteID, found.Revision)
-		if !ok || !f.admits(who, q.Version) {
-			return PageView{}, false
-		}
-		lv, err := f.viewLocale(q.Locale)
-		return lv.view(found.Page), err == nil
-	}
 	pathname, err := cms.CanonicalPathname(q.Ref.Name)
-	if err != nil {
+	found := make([]cms.FoundPage, 1)
+	if q.Ref.ID != cms.NoID {
+		found[0], err = from.FindPage(ctx, q.Version.Version, q.Ref.ID)
+	} else if err == nil {
+		found, err = from.FindPages(ctx, q.Ref.SiteID, q.Version.Version, pathname)
+	}
+	if err != nil || len(found) == 0 || (q.Ref.SiteID != cms.NoID && q.Ref.SiteID != found[0].SiteID) {
 		return PageView{}, false
 	}
-	found, err := from.FindPages(ctx, q.Ref.SiteID, q.Version.Version, pathname)
-	if err != nil || len(found) == 0 {
-		return PageView{}, false
-	}
-	f, ok := s.siteSnapshot(ctx, from, q.Ref.SiteID, found[0].Revision)
+	f, ok := s.snapshotOf(ctx, from, found[0].SiteID, found[0].Revision)
 	if !ok || !f.admits(who, q.Version) {
 		return PageView{}, false
 	}
-	lv, err := f.viewLocale(q.Locale)
-	if err != nil {
-		return PageView{}, false
+	lv, err := f.in(q.Locale)
+	page := found[0].Page
+	if q.Ref.ID == cms.NoID {
+		page, ok = effective(found, lv.localeID, pathname)
 	}
-	page, ok := effective(found, lv.localeID, pathname)
-	return lv.view(page), ok && page.DeletedAt == nil
+	return lv.view(page), ok && err == nil && page.DeletedAt == nil
 }
 
-// effective is the page among those that hold a pathname by which it goes in a
-// locale: by a pathname of its own there, or by the default one.
+// effective is the page that has a pathname in a locale, among those that claim
+// it: by a pathname of its own there, or by its default one.
 func effective(found []cms.FoundPage, localeID cms.ID, pathname string) (cms.Page, bool) {
 	for _, claimedIn := range []cms.ID{localeID, cms.NoID} {
 		i := slices.IndexFunc(found, func(f cms.FoundPage) bool { return f.ClaimedIn == claimedIn })
@@ -98,33 +85,36 @@ func effective(found []cms.FoundPage, localeID cms.ID, pathname string) (cms.Pag
 	return cms.Page{}, false
 }
 
-// pageIn is a page as a view has it.
-func (s *Service) pageIn(ctx context.Context, r cms.Reader, who Caller, q ReadPage) (PageView, error) {
-	exists := pageExists(q.Version.Version)
+// pageIn reads a page in a view.
+func (s *Service) pageIn(ctx context.Context, from source, who Caller, q ReadPage) (PageView, error) {
+	t := ofPage(q.Ref, q.Version.Version)
 	if q.Version.Publish != cms.NoID {
-		exists = pageEverExisted
+		t.exists = pageEverExisted
 	}
-	site, err := who.childSite(ctx, r, cms.KindPage, q.Ref, exists)
-	if err != nil {
-		return PageView{}, err
-	}
-	if err := who.mayRead(site, q.Version); err != nil {
-		return PageView{}, err
-	}
-	version, err := s.version(ctx, r, site, q.Version)
-	if err != nil {
-		return PageView{}, err
-	}
-	lv, err := viewLocale(ctx, r, site, q.Locale)
-	if err != nil {
-		return PageView{}, err
-	}
-	id, err := findPage(ctx, r, site, lv, version, q.Ref)
-	if err != nil {
-		return PageView{}, err
-	}
-	page, err := existingPage(r.Page(ctx, site.ID, version, id))
-	return lv.view(page), err
+	var view PageView
+	asOf := s.changes.version()
+	err := from.View(ctx, func(r cms.Reader) error {
+		f, err := s.readSite(ctx, r, who, t, asOf)
+		if err != nil {
+			return err
+		}
+		version, err := f.version(ctx, r, who, q.Version)
+		if err != nil {
+			return err
+		}
+		lv, err := f.in(q.Locale)
+		if err != nil {
+			return err
+		}
+		id, err := findPage(ctx, r, f.site, lv, version, q.Ref)
+		if err != nil {
+			return err
+		}
+		page, err := existingPage(r.Page(ctx, f.site.ID, version, id))
+		view = lv.view(page)
+		return err
+	})
+	return view, err
 }
 
 // existingPage turns a deleted page into one that is not found.
@@ -159,13 +149,13 @@ func findPage(ctx context.Context, r cms.Reader, site cms.Site, lv localeView, v
 	}
 	page, err := r.Page(ctx, site.ID, version, claims[def].Owner)
 	if err == nil && page.In(lv.localeID).Values.Pathname != pathname {
-		err = notFound // it goes by another pathname in this locale
+		err = notFound // it has another pathname in this locale
 	}
 	return page.ID, err
 }
 
-// lockPage finds a page's draft and locks it. Who had it locked before may have
-// given it another pathname than the one that it was found by.
+// lockPage finds a page's draft and locks it. A transaction that had it locked
+// may have changed the pathname by which it was found: then it is looked up again.
 func lockPage(ctx context.Context, tx cms.Tx, site cms.Site, lv localeView, ref Ref) (cms.Page, error) {
 	for {
 		id, err := findPage(ctx, tx, site, lv, cms.Draft, ref)
@@ -182,7 +172,7 @@ func lockPage(ctx context.Context, tx cms.Tx, site cms.Site, lv localeView, ref 
 	}
 }
 
-// speech is the locale that a request is about, among those of its site.
+// localeView is the locale that a request is about, among those of its site.
 type localeView struct {
 	id       cms.ID // of the locale
 	localeID cms.ID // of its rows; NoID: the default one
@@ -190,40 +180,20 @@ type localeView struct {
 	locales  cms.Locales
 }
 
-func viewLocale(ctx context.Context, r cms.Reader, site cms.Site, idOrCode string) (localeView, error) {
-	locales, err := r.Locales(ctx, site.ID)
-	if err != nil {
-		return localeView{}, err
-	}
-	return siteSnapshot{site: site, locales: locales}.viewLocale(idOrCode)
-}
-
-// in is the same site in another locale.
-func (sp localeView) in(site cms.Site, idOrCode string) (localeView, error) {
-	locale, ok := sp.locales.Find(idOrCode)
-	if !ok {
-		return sp, cms.NotFound(cms.KindLocale)
-	}
-	if locale.ID == site.DefaultLocaleID {
-		return localeView{id: locale.ID, code: locale.Code, locales: sp.locales}, nil
-	}
-	return localeView{locale.ID, locale.ID, locale.Code, sp.locales}, nil
-}
-
-func (sp localeView) view(p cms.Page) PageView {
+func (lv localeView) view(p cms.Page) PageView {
 	paths := make(map[cms.ID]string, len(p.Localizations))
 	for id, l := range p.Localizations {
 		paths[id] = l.Pathname
 	}
-	return sp.viewRow(p.In(sp.localeID), paths)
+	return lv.viewRow(p.In(lv.localeID), paths)
 }
 
-func (sp localeView) viewRow(row cms.PageRow, paths map[cms.ID]string) PageView {
-	view := PageView{PageRow: row, Locale: sp.code, Localizations: []PageLocalization{}}
+func (lv localeView) viewRow(row cms.PageRow, paths map[cms.ID]string) PageView {
+	view := PageView{PageRow: row, Locale: lv.code, Localizations: []PageLocalization{}}
 	if len(paths) == 0 {
 		return view
 	}
-	for _, l := range sp.locales {
+	for _, l := range lv.locales {
 		if pathname, ok := paths[l.ID]; ok && l.DeletedAt == nil {
 			view.Localizations = append(view.Localizations, PageLocalization{l.ID, l.Code, pathname})
 		}
@@ -232,27 +202,26 @@ func (sp localeView) viewRow(row cms.PageRow, paths map[cms.ID]string) PageView 
 	return view
 }
 
-// CreatePage makes a page in the draft.
+// CreatePage creates a page in the draft.
 func (s *Service) CreatePage(ctx context.Context, who Caller, in Input[cms.NewPage]) (PageView, error) {
 	n, err := in()
 	if err != nil {
 		return PageView{}, err
 	}
 	var view PageView
-	err = s.inSite(ctx, who, cms.KindSite, Ref{ID: n.SiteID.Value}, cms.LockShared, func(tx cms.Tx) error {
-		f, err := s.lockSnapshot(ctx, tx, who, n.SiteID.Value, cms.LockShared)
-		if err != nil {
+	err = s.inSite(ctx, who, ofSite(n.SiteID.Value), cms.LockShared, func(tx cms.Tx, f siteSnapshot) error {
+		page := s.newPage(f.site, n.PagePatch)
+		// A new page has one pathname in every locale, so it conflicts with a
+		// claim in any of them.
+		for _, claim := range page.Claims(f.locales) {
+			if err := tx.TakeFreePathname(ctx, f.site.ID, claim); err != nil {
+				return err
+			}
+		}
+		if err := tx.CreatePages(ctx, page); err != nil {
 			return err
 		}
-		lv, err := f.viewLocale("")
-		if err != nil {
-			return err
-		}
-		page, err := s.createPage(ctx, tx, f.site, lv, n.PagePatch)
-		if err != nil {
-			return err
-		}
-		view = lv.view(page)
+		view = f.inDefault().view(page)
 		return s.record(ctx, tx, who.actor(), wrotePage(page, nil, view))
 	})
 	return view, err
@@ -265,20 +234,8 @@ func (s *Service) newPage(site cms.Site, patch cms.PagePatch) cms.Page {
 	return patch.Apply(blank, cms.NoID)
 }
 
-func (s *Service) createPage(ctx context.Context, tx cms.Tx, site cms.Site, lv localeView, patch cms.PagePatch) (cms.Page, error) {
-	page := s.newPage(site, patch)
-	// A new page goes by one pathname in every locale, so whoever holds that is
-	// in its way.
-	for _, claim := range page.Claims(lv.locales) {
-		if err := tx.TakeFreePathname(ctx, site.ID, claim); err != nil {
-			return page, err
-		}
-	}
-	return page, tx.CreatePages(ctx, page)
-}
-
 // PageInput is an Input for a page in its default locale or in another, which
-// decides over what may be null.
+// decides what may be null.
 type PageInput func(localized bool) (cms.PagePatch, error)
 
 // UpdatePage changes a page's draft, in the default locale or in another.
@@ -313,20 +270,12 @@ func (s *Service) DelocalizePage(ctx context.Context, who Caller, ref Ref, local
 	return err
 }
 
-// RestorePage brings a page that was deleted from the draft back.
+// RestorePage restores a page that was deleted from the draft.
 func (s *Service) RestorePage(ctx context.Context, who Caller, id cms.ID, body Empty) (PageView, error) {
 	var view PageView
-	ref := Ref{ID: id}
-	err := s.inSite(ctx, who, cms.KindPage, ref, cms.LockExclusive, func(tx cms.Tx) error {
-		site, err := who.lockChildSite(ctx, tx, cms.KindPage, ref, nil, cms.LockExclusive)
-		if err != nil {
-			return err
-		}
-		lv, err := viewLocale(ctx, tx, site, "")
-		if err != nil {
-			return err
-		}
-		before, err := tx.LockPage(ctx, site.ID, cms.Draft, id)
+	t := target{kind: cms.KindPage, ref: Ref{ID: id}}
+	err := s.inSite(ctx, who, t, cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+		before, err := tx.LockPage(ctx, f.site.ID, cms.Draft, id)
 		if err != nil {
 			return err
 		}
@@ -338,10 +287,10 @@ func (s *Service) RestorePage(ctx context.Context, who Caller, id cms.ID, body E
 		}
 		after := before
 		after.DeletedAt = nil
-		if _, err := s.savePage(ctx, tx, lv.locales, before, &after); err != nil {
+		if _, err := s.savePage(ctx, tx, f.locales, before, &after); err != nil {
 			return err
 		}
-		view = lv.view(after)
+		view = f.inDefault().view(after)
 		return s.record(ctx, tx, who.actor(), wrotePage(after, nil, view))
 	})
 	return view, err
@@ -353,21 +302,15 @@ type pageRule func(lv localeView, page cms.Page) (cms.Page, error)
 func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale string, match Match[PageView], rule pageRule) (PageView, error) {
 	lock := cms.LockShared
 	if locale != "" {
-		lock = cms.LockExclusive // a locale's pathnames are weighed against all others
+		lock = cms.LockExclusive // a locale's pathnames may conflict with those of any page
 	}
 	var view PageView
-	err := s.inSite(ctx, who, cms.KindPage, ref, lock, func(tx cms.Tx) error {
-		f, err := s.lockPageSnapshot(ctx, tx, who, ref, lock)
+	err := s.inSite(ctx, who, ofPage(ref, cms.Draft), lock, func(tx cms.Tx, f siteSnapshot) error {
+		lv, err := f.in(locale)
 		if err != nil {
 			return err
 		}
-		site := f.site
-		lv, err := f.viewLocale(locale)
-		if err != nil {
-			return err
-		}
-		// Without a locale in the request, a pathname is a default one.
-		before, err := lockPage(ctx, tx, site, lv, ref)
+		before, err := lockPage(ctx, tx, f.site, lv, ref)
 		if err != nil {
 			return err
 		}
@@ -379,18 +322,18 @@ func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale st
 		if err := match.check(was); err != nil {
 			return err
 		}
-		changed, err := s.savePage(ctx, tx, lv.locales, before, &after)
+		changed, err := s.savePage(ctx, tx, f.locales, before, &after)
 		view = lv.view(after)
 		if err != nil || !changed {
 			return err
 		}
-		return s.record(ctx, tx, who.actor(), wroteDraft(after, was, view))
+		return s.record(ctx, tx, who.actor(), wrotePage(after, was, view))
 	})
 	return view, err
 }
 
-// savePage stores a page if anything about it changed, says when, and tells
-// whether it did.
+// savePage stores a page and the time of its change, and reports whether there
+// was one.
 func (s *Service) savePage(ctx context.Context, tx cms.Tx, locales cms.Locales, before cms.Page, after *cms.Page) (bool, error) {
 	if !s.stampChange(before, after) {
 		return false, nil
@@ -410,10 +353,6 @@ func (s *Service) stampChange(before cms.Page, after *cms.Page) bool {
 	return true
 }
 
-// wroteDraft is a change of a page's draft, which may be its end.
-func wroteDraft(after cms.Page, was, is PageView) written {
-	if after.DeletedAt != nil {
-		return wrotePage(after, was, nil)
-	}
-	return wrotePage(after, was, is)
+func wrotePage(p cms.Page, before, after any) written {
+	return written{cms.KindPage, p.ID, p.SiteID, before, after}
 }

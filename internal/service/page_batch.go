@@ -8,8 +8,8 @@ import (
 	"galley/internal/cms"
 )
 
-// BatchResult is what became of one operation: the page as it is then, or
-// only its id when it was deleted.
+// BatchResult is the result of one operation: the page as it is then, or only its
+// id when it was deleted.
 type BatchResult struct {
 	Page    PageView
 	Deleted bool
@@ -24,26 +24,15 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 		return nil, err
 	}
 	var results []BatchResult
-	err = s.inSite(ctx, who, cms.KindSite, Ref{ID: batch.SiteID.Value}, cms.LockExclusive, func(tx cms.Tx) error {
-		f, err := s.lockSnapshot(ctx, tx, who, batch.SiteID.Value, cms.LockExclusive)
-		if code := cms.CodeOf(err); code == cms.CodeNotFound || code == cms.CodeForbidden {
-			// The body is checked before what it names.
-			if bad := batch.Problems.Err(); bad != nil {
-				return bad
-			}
-		}
-		if err != nil {
-			return err
-		}
+	locked := false
+	err = s.inSite(ctx, who, ofSite(batch.SiteID.Value), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+		locked = true
 		ops := batch.Operations.Value
 		touched(ctx, len(ops))
-		b := pageBatch{svc: s, site: f.site, undecided: map[cms.ID]bool{}, setBy: map[pathnameOf]operationField{}}
+		b := pageBatch{svc: s, siteSnapshot: f, shown: f.inDefault(), undecided: map[cms.ID]bool{}, setBy: map[pathnameOf]operationField{}}
 		b.failed.problems = batch.Problems.Clone()
 		if batch.Problems.Err() != nil {
 			b.failed.worst = cms.ErrInvalid
-		}
-		if b.shown, err = f.viewLocale(""); err != nil {
-			return err
 		}
 		if err := b.load(ctx, tx, ops); err != nil {
 			return err
@@ -57,14 +46,20 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 		}
 		return s.record(ctx, tx, who.actor(), b.writes...)
 	})
+	if code := cms.CodeOf(err); !locked && (code == cms.CodeNotFound || code == cms.CodeForbidden) {
+		// The body is checked before what it names.
+		if bad := batch.Problems.Err(); bad != nil {
+			err = bad
+		}
+	}
 	return results, err
 }
 
 // pageBatch is the state of a batch. Its pages are read at once and written at
 // once: the lock on the site keeps others from changing them.
 type pageBatch struct {
-	svc    *Service
-	site   cms.Site
+	svc *Service
+	siteSnapshot
 	shown  localeView             // the default locale
 	stored map[cms.ID]*cms.Page   // before the batch
 	pages  map[cms.ID]*cms.Page   // after the operations so far
@@ -131,7 +126,7 @@ func (b *pageBatch) operate(i int, op cms.PageOperation) BatchResult {
 	shown, known := b.shown, slices.Contains(cms.BatchOps, op.Op.Value)
 	if op.Locale.Set {
 		var err error
-		if shown, err = b.shown.in(b.site, op.Locale.Value); err != nil {
+		if shown, err = b.find(op.Locale.Value); err != nil {
 			b.failed.add(i, "locale", doesNotExist, cms.NotFound(cms.KindLocale))
 			known, op.Bad = false, true
 		}
@@ -161,7 +156,7 @@ func (b *pageBatch) operate(i int, op cms.PageOperation) BatchResult {
 	changed := b.svc.stampChange(*page, &after)
 	result := BatchResult{Page: shown.view(after), Deleted: after.DeletedAt != nil}
 	if changed {
-		b.writes = append(b.writes, wroteDraft(after, shown.view(*page), result.Page))
+		b.writes = append(b.writes, wrotePage(after, shown.view(*page), result.Page))
 		b.save(i, *page, after, func(cms.ID) string { return "pathname" })
 	}
 	return result
@@ -188,14 +183,14 @@ func (b *pageBatch) apply(i int, op cms.PageOperation, shown localeView, page cm
 	return page.Delocalize(shown.localeID), true
 }
 
-// create makes a page with its localizations.
+// create adds a page with its localizations.
 func (b *pageBatch) create(i int, op cms.PageOperation) BatchResult {
 	page := b.svc.newPage(b.site, op.PagePatch)
 	b.writes = append(b.writes, wrotePage(page, nil, b.shown.view(page)))
 	fields := map[cms.ID]string{cms.NoID: "pathname"}
 	for _, name := range slices.Sorted(maps.Keys(op.Localizations.Value)) {
 		field := "localizations." + name
-		shown, err := b.shown.in(b.site, name)
+		shown, err := b.find(name)
 		if err != nil {
 			b.failed.add(i, field, doesNotExist, cms.NotFound(cms.KindLocale))
 			continue
@@ -224,7 +219,7 @@ func (b *pageBatch) create(i int, op cms.PageOperation) BatchResult {
 // save keeps a page and notes which of its pathnames the operation changed.
 func (b *pageBatch) save(i int, before, after cms.Page, field func(locale cms.ID) string) {
 	b.pages[after.ID] = &after
-	was, is := before.Claims(b.shown.locales), after.Claims(b.shown.locales)
+	was, is := before.Claims(b.locales), after.Claims(b.locales)
 	for _, c := range append(without(was, is), without(is, was)...) {
 		b.setBy[pathnameOf{c.Owner, c.LocaleID}] = operationField{i, field(c.LocaleID)}
 	}
@@ -246,7 +241,7 @@ func (b *pageBatch) store(ctx context.Context, tx cms.Tx) error {
 		}
 		changes = append(changes, change)
 	}
-	moves := pageMoves(changes, b.shown.locales)
+	moves := pageMoves(changes, b.locales)
 	clashes, err := findClashes(ctx, tx, b.site.ID, moves...)
 	if err != nil {
 		return err

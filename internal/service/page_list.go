@@ -21,13 +21,13 @@ type PageList struct {
 	// Pure reports that the list depends on the site alone, and not on what the
 	// caller was shown before.
 	Pure bool
-	// GiveOut remembers where the list ends, for the walk to go on from there.
-	// It is to be called each time that the list is given out.
+	// OnSend remembers where the list ends, so that the next request continues
+	// there. It must be called each time that the list is sent.
 	OnSend func()
 }
 
 // Pages lists the pages of a site: in one statement, or two to find the cursor,
-// where the caller may read it, and otherwise in a view.
+// if the caller may read it, and otherwise in a view.
 func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (PageList, error) {
 	var list PageList
 	siteID := ask.Query.SiteID
@@ -42,29 +42,28 @@ func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (PageLis
 }
 
 // findPages lists pages outside of a view. The locale is looked up in the last
-// known form of the site: the rows tell whether the site still has it.
+// known snapshot of the site: the rows have the revision of the site.
 func (s *Service) findPages(ctx context.Context, from source, who Caller, ask ReadPages) (PageList, bool) {
-	f, ok := s.snapshots.last(ask.Query.SiteID)
+	f, ok := s.snapshots.GetIfPresent(ask.Query.SiteID)
 	if !ok || ask.Version.Publish != cms.NoID {
 		return PageList{}, false
 	}
-	lv, err := f.viewLocale(ask.Locale)
+	lv, err := f.in(ask.Locale)
 	if err != nil {
 		return PageList{}, false
 	}
 	q := ask.Query
 	q.Version, q.LocaleID = ask.Version.Version, lv.localeID
-	asOf, pure := s.changes.version(), true
-	if ask.After != cms.NoID {
-		if known, ok := s.givenPosition(walkOf(who, q, lv), ask.After); ok {
-			q.After, pure = &known.PagePosition, s.changes.unchanged(known.asOf, cms.SubjectsOf(q.SiteID, q.Version)...)
-		} else {
-			cursor, err := from.FindPage(ctx, q.Version, ask.After)
-			if err != nil || cursor.SiteID != q.SiteID {
-				return PageList{}, false
-			}
-			q.After = new(cursor.In(q.LocaleID).Position(q.Sort))
+	asOf := s.changes.version()
+	pure, err := s.setPosition(who, &q, lv, ask.After, func() (cms.Page, error) {
+		cursor, err := from.FindPage(ctx, q.Version, ask.After)
+		if err == nil && cursor.SiteID != q.SiteID {
+			err = cms.ErrCursor
 		}
+		return cursor.Page, err
+	})
+	if err != nil {
+		return PageList{}, false
 	}
 	listed, err := from.Pages(ctx, q, f.localized())
 	if err != nil || len(listed) == 0 || !s.isCurrent(f, listed[0].Revision) || !f.admits(who, ask.Version) {
@@ -79,23 +78,26 @@ func (s *Service) pagesIn(ctx context.Context, from source, who Caller, ask Read
 	asOf := s.changes.version()
 	err := from.View(ctx, func(r cms.Reader) error {
 		q := ask.Query
-		f, err := s.snapshotIn(ctx, r, who, q.SiteID, asOf)
+		f, err := s.readSite(ctx, r, who, ofSite(q.SiteID), asOf)
 		if err != nil {
 			return err
 		}
-		if err := who.mayRead(f.site, ask.Version); err != nil {
+		if q.Version, err = f.version(ctx, r, who, ask.Version); err != nil {
 			return err
 		}
-		if q.Version, err = s.version(ctx, r, f.site, ask.Version); err != nil {
-			return err
-		}
-		lv, err := f.viewLocale(ask.Locale)
+		lv, err := f.in(ask.Locale)
 		if err != nil {
 			return err
 		}
 		q.LocaleID = lv.localeID
-		var pure bool
-		if q.After, pure, err = s.pagePosition(ctx, r, walkOf(who, q, lv), q, ask.After); err != nil {
+		pure, err := s.setPosition(who, &q, lv, ask.After, func() (cms.Page, error) {
+			page, err := r.Page(ctx, q.SiteID, q.Version, ask.After)
+			if q.Version == cms.Live && cms.CodeOf(err) == cms.CodeNotFound {
+				page, err = r.LastLive(ctx, q.SiteID, ask.After)
+			}
+			return page, cursorError(err)
+		})
+		if err != nil {
 			return err
 		}
 		listed, err := r.Pages(ctx, q, f.localized())
@@ -105,7 +107,25 @@ func (s *Service) pagesIn(ctx context.Context, from source, who Caller, ask Read
 	return list, err
 }
 
-// newPageList makes a list from a read of one row more than the limit.
+// setPosition turns a cursor into a position in the list: that at which the item
+// was sent to the caller, or else its present one. It reports whether these are
+// the same.
+func (s *Service) setPosition(who Caller, q *cms.PageQuery, lv localeView, after cms.ID, find func() (cms.Page, error)) (current bool, err error) {
+	if after == cms.NoID {
+		return true, nil
+	}
+	if known, ok := s.positions.recall(walkOf(who, *q, lv), after, !s.store.Shared(), s.clock()); ok {
+		q.After = &known.PagePosition
+		return s.changes.unchanged(known.asOf, cms.SubjectsOf(q.SiteID, q.Version)...), nil
+	}
+	page, err := find()
+	if err == nil {
+		q.After = new(page.In(q.LocaleID).Position(q.Sort))
+	}
+	return true, err
+}
+
+// newPageList creates a list from one row more than the limit.
 func (s *Service) newPageList(who Caller, lv localeView, q cms.PageQuery, listed []cms.ListedPage, asOf int64, pure bool) PageList {
 	cut := cms.CutList(listed, q.Limit)
 	list := PageList{List: cms.List[PageView]{Items: make([]PageView, len(cut.Items)), HasMore: cut.HasMore}, Pure: pure, OnSend: func() {}}
@@ -117,31 +137,4 @@ func (s *Service) newPageList(who Caller, lv localeView, q cms.PageQuery, listed
 		list.OnSend = func() { s.positions.remember(w, last, s.clock()) }
 	}
 	return list
-}
-
-// givenPosition is where an item stood when a walk was given it.
-func (s *Service) givenPosition(w walk, after cms.ID) (position, bool) {
-	return s.positions.recall(w, after, !s.store.Shared(), s.clock())
-}
-
-// pagePosition turns a cursor into a position in the list, and reports whether
-// the item is there now.
-func (s *Service) pagePosition(ctx context.Context, r cms.Reader, w walk, q cms.PageQuery, after cms.ID) (at *cms.PagePosition, current bool, err error) {
-	if after == cms.NoID {
-		return nil, true, nil // from the beginning
-	}
-	if known, ok := s.givenPosition(w, after); ok {
-		return &known.PagePosition, s.changes.unchanged(known.asOf, cms.SubjectsOf(q.SiteID, q.Version)...), nil
-	}
-	page, err := r.Page(ctx, q.SiteID, q.Version, after)
-	if q.Version == cms.Live && cms.CodeOf(err) == cms.CodeNotFound {
-		page, err = r.LastLive(ctx, q.SiteID, after)
-	}
-	if cms.CodeOf(err) == cms.CodeNotFound {
-		return nil, false, cms.ErrCursor
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	return new(page.In(q.LocaleID).Position(q.Sort)), true, nil
 }

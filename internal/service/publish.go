@@ -42,19 +42,19 @@ func (rel *release) add(page cms.PageChange, locales cms.Locales) {
 	}
 }
 
-// dirtyChunk is how many pages one step looks at.
+// dirtyChunk is how many pages one step reads.
 const dirtyChunk = 500
 
-// collect works out what publishing a selection of the draft would put live.
-// Its cost follows the number of pages touched since the last publish.
-func collect(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales, selected cms.Selection) (*release, error) {
+// collect computes what publishing a selection of the draft would put live. Its
+// cost follows the number of pages touched since the last publish.
+func (f siteSnapshot) collect(ctx context.Context, tx cms.Tx, selected cms.Selection) (*release, error) {
 	rel := &release{}
-	selected = selected.Applied(site.DefaultLocaleID)
-	err := eachDirty(ctx, tx, site.ID, dirtyWalk{only: selected.PageIDs}, func(id cms.ID, draft, live *cms.Page) bool {
-		next := cms.PublishPage(draft, live, selected, locales)
+	selected = selected.Applied(f.site.DefaultLocaleID)
+	err := eachDirty(ctx, tx, f.site.ID, dirtyWalk{only: selected.PageIDs}, func(id cms.ID, draft, live *cms.Page) bool {
+		next := cms.PublishPage(draft, live, selected, f.locales)
 		same := draft != nil && next != nil && draft.SameContent(*next)
-		rel.add(cms.PageChange{Before: live, After: next, AsDraft: same}, locales)
-		if cms.IsClean(draft, next, locales) {
+		rel.add(cms.PageChange{Before: live, After: next, AsDraft: same}, f.locales)
+		if cms.IsClean(draft, next, f.locales) {
 			rel.clean = append(rel.clean, id)
 		}
 		return true
@@ -62,13 +62,12 @@ func collect(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales,
 	if err != nil {
 		return nil, err
 	}
-	return rel, rel.keepHidden(ctx, tx, site.ID, locales)
+	return rel, rel.keepHidden(ctx, tx, f)
 }
 
-// keepHidden lets pages that go live again keep what hidden locales had when
-// they left.
-func (rel *release) keepHidden(ctx context.Context, tx cms.Tx, siteID cms.ID, locales cms.Locales) error {
-	if !slices.ContainsFunc(locales, func(l cms.Locale) bool { return l.DeletedAt != nil }) {
+// keepHidden restores the values of hidden locales in pages that go live again.
+func (rel *release) keepHidden(ctx context.Context, tx cms.Tx, f siteSnapshot) error {
+	if !slices.ContainsFunc(f.locales, func(l cms.Locale) bool { return l.DeletedAt != nil }) {
 		return nil
 	}
 	var ids []cms.ID
@@ -77,7 +76,7 @@ func (rel *release) keepHidden(ctx context.Context, tx cms.Tx, siteID cms.ID, lo
 			ids = append(ids, page.ID())
 		}
 	}
-	hidden, err := tx.HiddenLive(ctx, siteID, ids)
+	hidden, err := tx.HiddenLive(ctx, f.site.ID, ids)
 	for i, page := range rel.pages {
 		if was, ok := hidden[page.ID()]; ok {
 			page.After.KeepHidden(was)
@@ -137,52 +136,67 @@ func eachDirty(ctx context.Context, r cms.Reader, siteID cms.ID, walk dirtyWalk,
 // Nothing to publish is a publish without an id.
 func (s *Service) Publish(ctx context.Context, who Caller, siteID cms.ID, in Input[cms.PublishRequest]) (cms.Publish, error) {
 	var p cms.Publish
-	err := s.inSite(ctx, who, cms.KindSite, Ref{ID: siteID}, cms.LockExclusive, func(tx cms.Tx) error {
-		site, err := who.lockSite(ctx, tx, siteID, cms.LockExclusive)
-		if err != nil {
-			return err
-		}
+	err := s.inSite(ctx, who, ofSite(siteID), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
 		ask, err := in()
-		if err != nil {
-			return err
+		if err == nil {
+			p, err = s.publish(ctx, tx, who, f, ask)
 		}
-		locales, err := tx.Locales(ctx, site.ID)
-		if err != nil {
-			return err
-		}
-		p = cms.Publish{
-			ID: cms.NewID(), SiteID: site.ID, Name: ask.Name.Value, CreatedAt: s.now(), CreatedBy: who.ID(), Actor: who.Request.Actor,
-			Confirm: ask.Confirm.Value, PublishAt: ask.PublishAt.Value,
-		}
-		if p.Select, err = selection(ctx, tx, site, locales, ask.SelectionRequest); err != nil {
-			return err
-		}
-		var plan *string
-		if ask.Plan.Set {
-			plan = &ask.Plan.Value
-		}
-		var rel *release
-		if plan != nil || p.PublishAt == nil {
-			if rel, err = prepare(ctx, tx, site, locales, p.Select, plan); err != nil {
-				return err
-			}
-		}
-		if p.PublishAt != nil {
-			p.Status, p.Plan = cms.StatusScheduled, plan // the plan has to hold then, too
-			if err := tx.CreatePublish(ctx, p); err != nil {
-				return err
-			}
-			return s.record(ctx, tx, who.actor(), wrotePublish(p, nil, p))
-		}
-		return s.releaseNew(ctx, tx, who, locales, rel, &p)
+		return err
 	})
 	return p, err
 }
 
-// prepare works out what a publish would put live, and checks that the plan, if
+// PublishPage publishes one page alone.
+func (s *Service) PublishPage(ctx context.Context, who Caller, id cms.ID, body Empty) (cms.Publish, error) {
+	var p cms.Publish
+	t := target{kind: cms.KindPage, ref: Ref{ID: id}, exists: hasDraftOrLive}
+	err := s.inSite(ctx, who, t, cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+		err := hasDraftOrLive(ctx, tx, f.site.ID, id)
+		if err == nil {
+			err = body.check()
+		}
+		if err == nil {
+			p, err = s.publish(ctx, tx, who, f, cms.PublishRequest{SelectionRequest: cms.SelectionRequest{PageIDs: cms.Some([]cms.ID{id})}})
+		}
+		return err
+	})
+	return p, err
+}
+
+// publish runs or schedules a publish. It holds the site lock.
+func (s *Service) publish(ctx context.Context, tx cms.Tx, who Caller, f siteSnapshot, ask cms.PublishRequest) (cms.Publish, error) {
+	p := cms.Publish{
+		ID: cms.NewID(), SiteID: f.site.ID, Name: ask.Name.Value, CreatedAt: s.now(), CreatedBy: who.ID(), Actor: who.Request.Actor,
+		Confirm: ask.Confirm.Value, PublishAt: ask.PublishAt.Value,
+	}
+	var err error
+	if p.Select, err = f.selection(ctx, tx, ask.SelectionRequest); err != nil {
+		return p, err
+	}
+	var plan *string
+	if ask.Plan.Set {
+		plan = &ask.Plan.Value
+	}
+	var rel *release
+	if plan != nil || p.PublishAt == nil {
+		if rel, err = f.prepare(ctx, tx, p.Select, plan); err != nil {
+			return p, err
+		}
+	}
+	if p.PublishAt == nil {
+		return p, s.releaseNew(ctx, tx, who, f, rel, &p)
+	}
+	p.Status, p.Plan = cms.StatusScheduled, plan // the plan has to hold then, too
+	if err := tx.CreatePublish(ctx, p); err != nil {
+		return p, err
+	}
+	return p, s.record(ctx, tx, who.actor(), wrotePublish(nil, p))
+}
+
+// prepare computes what a publish would put live, and checks that the plan, if
 // there is one, is still that of its selection or of everything.
-func prepare(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales, selected cms.Selection, plan *string) (*release, error) {
-	rel, err := collect(ctx, tx, site, locales, selected)
+func (f siteSnapshot) prepare(ctx context.Context, tx cms.Tx, selected cms.Selection, plan *string) (*release, error) {
+	rel, err := f.collect(ctx, tx, selected)
 	if err != nil || plan == nil {
 		return rel, err
 	}
@@ -197,7 +211,7 @@ func prepare(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales,
 		return nil, errPlan
 	}
 	all := newPlanHash()
-	err = eachChange(ctx, tx, site, locales, cms.Selection{}, dirtyWalk{}, func(c cms.Change) bool {
+	err = f.eachChange(ctx, tx, cms.Selection{}, dirtyWalk{}, func(c cms.Change) bool {
 		all.add(c)
 		return true
 	})
@@ -208,11 +222,11 @@ func prepare(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales,
 }
 
 // selection reads which pages and locales a request names.
-func selection(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Locales, ask cms.SelectionRequest) (cms.Selection, error) {
+func (f siteSnapshot) selection(ctx context.Context, r cms.Reader, ask cms.SelectionRequest) (cms.Selection, error) {
 	var selected cms.Selection
 	if ask.PageIDs.Value != nil {
 		selected.PageIDs = cms.SortIDs(ask.PageIDs.Value)
-		drafts, err := r.PagesByID(ctx, site.ID, cms.Draft, selected.PageIDs)
+		drafts, err := r.PagesByID(ctx, f.site.ID, cms.Draft, selected.PageIDs)
 		if err != nil {
 			return selected, err
 		}
@@ -225,7 +239,7 @@ func selection(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Loc
 				deleted = append(deleted, id)
 			}
 		}
-		lives, err := r.PagesByID(ctx, site.ID, cms.Live, deleted)
+		lives, err := r.PagesByID(ctx, f.site.ID, cms.Live, deleted)
 		if err != nil {
 			return selected, err
 		}
@@ -234,7 +248,7 @@ func selection(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Loc
 		}
 	}
 	for _, name := range ask.Locales.Value {
-		l, ok := locales.Find(name)
+		l, ok := f.locales.Find(name)
 		if !ok {
 			return selected, cms.NotFound(cms.KindLocale)
 		}
@@ -246,7 +260,7 @@ func selection(ctx context.Context, r cms.Reader, site cms.Site, locales cms.Loc
 
 var errPlan = cms.Conflict("The draft has changed since the plan was made, review the changes again")
 
-// release makes a new live version. save stores the publish, new or changed.
+// release puts a new version live. save stores the publish, new or changed.
 func (s *Service) release(ctx context.Context, tx cms.Tx, locales cms.Locales, rel *release, p *cms.Publish, save func(context.Context, cms.Publish) error) error {
 	now := s.now()
 	p.Status, p.ChangeCount = cms.StatusPublished, len(rel.changes)
@@ -283,7 +297,7 @@ func (s *Service) release(ctx context.Context, tx cms.Tx, locales cms.Locales, r
 	return save(ctx, *p)
 }
 
-// checkGuard refuses to take most pages of a version away by accident.
+// checkGuard refuses to remove most pages of a version without a confirmation.
 func (s *Service) checkGuard(ctx context.Context, tx cms.Tx, siteID cms.ID, version cms.Version, gone int, confirm bool) error {
 	if confirm || gone < s.Guard.Pages {
 		return nil
@@ -316,7 +330,7 @@ func markDrafts(ctx context.Context, tx cms.Tx, rel *release, p cms.Publish) err
 		}
 		delete(clean, id)
 	}
-	rest := slices.AppendSeq(gone[true], maps.Keys(clean)) // with those that nothing changes of
+	rest := slices.AppendSeq(gone[true], maps.Keys(clean)) // with those that do not change
 	for _, mark := range []struct {
 		ids         []cms.ID
 		publishedAt *time.Time
@@ -335,12 +349,8 @@ func markDrafts(ctx context.Context, tx cms.Tx, rel *release, p cms.Publish) err
 // publish. The draft is untouched.
 func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID, body Empty) (cms.Publish, error) {
 	var p cms.Publish
-	err := s.inSite(ctx, who, cms.KindPublish, Ref{ID: id}, cms.LockExclusive, func(tx cms.Tx) error {
-		site, err := who.lockChildSite(ctx, tx, cms.KindPublish, Ref{ID: id}, nil, cms.LockExclusive)
-		if err != nil {
-			return err
-		}
-		from, err := tx.LockPublish(ctx, site.ID, id)
+	err := s.inSite(ctx, who, ofPublish(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+		from, err := tx.LockPublish(ctx, f.site.ID, id)
 		if err != nil {
 			return err
 		}
@@ -354,48 +364,49 @@ func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID, bod
 		if err != nil {
 			return err
 		}
-		locales, err := tx.Locales(ctx, site.ID)
-		if err != nil {
-			return err
-		}
-		rel, err := rewind(ctx, tx, site, locales, seq)
+		rel, err := f.rewind(ctx, tx, seq)
 		if err != nil {
 			return err
 		}
 		p = cms.Publish{
-			ID: cms.NewID(), SiteID: site.ID, CreatedAt: s.now(), CreatedBy: who.ID(), Actor: who.Request.Actor,
+			ID: cms.NewID(), SiteID: f.site.ID, CreatedAt: s.now(), CreatedBy: who.ID(), Actor: who.Request.Actor,
 			RestoredFrom: &from.ID, Confirm: true,
 		}
-		return s.releaseNew(ctx, tx, who, locales, rel, &p)
+		return s.releaseNew(ctx, tx, who, f, rel, &p)
 	})
 	return p, err
 }
 
-// releaseNew makes a new live version of a new publish, if anything changes.
-func (s *Service) releaseNew(ctx context.Context, tx cms.Tx, who Caller, locales cms.Locales, rel *release, p *cms.Publish) error {
-	if err := s.release(ctx, tx, locales, rel, p, tx.CreatePublish); err != nil || p.ID == cms.NoID {
+// releaseNew puts a new publish live, if it changes anything.
+func (s *Service) releaseNew(ctx context.Context, tx cms.Tx, who Caller, f siteSnapshot, rel *release, p *cms.Publish) error {
+	if err := s.release(ctx, tx, f.locales, rel, p, tx.CreatePublish); err != nil || p.ID == cms.NoID {
 		return err
 	}
-	return s.record(ctx, tx, who.actor(), wrotePublish(*p, nil, *p))
+	return s.record(ctx, tx, who.actor(), wrotePublish(nil, *p))
 }
 
-// rewind works out what would make the live version what it was.
-func rewind(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales, seq int64) (*release, error) {
-	ids, err := tx.PagesSince(ctx, site.ID, seq)
+// rewind computes what would make the live version what it was after a publish.
+func (f siteSnapshot) rewind(ctx context.Context, tx cms.Tx, seq int64) (*release, error) {
+	ids, err := tx.PagesSince(ctx, f.site.ID, seq)
 	if err != nil {
 		return nil, err
 	}
-	was, err := tx.PagesByID(ctx, site.ID, cms.AfterPublish(seq), ids)
+	was, err := tx.PagesByID(ctx, f.site.ID, cms.AfterPublish(seq), ids)
 	if err != nil {
 		return nil, err
 	}
-	lives, err := tx.PagesByID(ctx, site.ID, cms.Live, ids)
+	lives, err := tx.PagesByID(ctx, f.site.ID, cms.Live, ids)
 	if err != nil {
 		return nil, err
 	}
 	rel := &release{}
 	for _, id := range ids {
-		rel.add(cms.PageChange{Before: lives[id], After: cms.RestorePage(was[id], lives[id], locales)}, locales)
+		rel.add(cms.PageChange{Before: lives[id], After: cms.RestorePage(was[id], lives[id], f.locales)}, f.locales)
 	}
 	return rel, nil
+}
+
+// wrotePublish is a write of a publish; before is nil for a new one.
+func wrotePublish(before any, after cms.Publish) written {
+	return written{cms.KindPublish, after.ID, after.SiteID, before, after}
 }

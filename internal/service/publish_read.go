@@ -9,14 +9,8 @@ import (
 // GetPublish reads a publish.
 func (s *Service) GetPublish(ctx context.Context, who Caller, id cms.ID) (cms.Publish, error) {
 	var p cms.Publish
-	var siteID cms.ID
-	err := s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
-		site, err := who.childSite(ctx, r, cms.KindPublish, Ref{ID: id}, nil)
-		if err != nil {
-			return err
-		}
-		siteID = site.ID
-		p, err = r.Publish(ctx, site.ID, id)
+	err := s.viewSite(ctx, who, ofPublish(id), func(ctx context.Context, r cms.Reader, f siteSnapshot) (err error) {
+		p, err = r.Publish(ctx, f.site.ID, id)
 		return err
 	})
 	return p, err
@@ -25,17 +19,13 @@ func (s *Service) GetPublish(ctx context.Context, who Caller, id cms.ID) (cms.Pu
 // Publishes lists the publishes of a site, newest first.
 func (s *Service) Publishes(ctx context.Context, who Caller, siteID cms.ID, q cms.ListQuery) (cms.List[cms.Publish], error) {
 	var list cms.List[cms.Publish]
-	err := s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
-		site, err := who.site(ctx, r, siteID)
-		if err != nil {
-			return err
-		}
+	err := s.viewSite(ctx, who, ofSite(siteID), func(ctx context.Context, r cms.Reader, _ siteSnapshot) error {
 		if q.After != cms.NoID {
-			if _, err := r.Publish(ctx, site.ID, q.After); err != nil {
+			if _, err := r.Publish(ctx, siteID, q.After); err != nil {
 				return cursorError(err)
 			}
 		}
-		publishes, err := r.Publishes(ctx, site.ID, cms.NoID, q)
+		publishes, err := r.Publishes(ctx, siteID, cms.NoID, q)
 		list = cms.CutList(publishes, q.Limit)
 		return err
 	})
@@ -46,19 +36,14 @@ func (s *Service) Publishes(ctx context.Context, who Caller, siteID cms.ID, q cm
 // that was ever live has a history, deleted or not.
 func (s *Service) PagePublishes(ctx context.Context, who Caller, id cms.ID, q cms.ListQuery) (cms.List[cms.Publish], error) {
 	var list cms.List[cms.Publish]
-	var siteID cms.ID
-	err := s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
-		site, err := who.childSite(ctx, r, cms.KindPage, Ref{ID: id}, pageEverExisted)
-		if err != nil {
-			return err
-		}
-		siteID = site.ID
+	t := target{kind: cms.KindPage, ref: Ref{ID: id}, exists: pageEverExisted}
+	err := s.viewSite(ctx, who, t, func(ctx context.Context, r cms.Reader, f siteSnapshot) error {
 		if q.After != cms.NoID {
-			if err := changedPage(ctx, r, site.ID, q.After, id); err != nil {
+			if err := changedPage(ctx, r, f.site.ID, q.After, id); err != nil {
 				return cursorError(err)
 			}
 		}
-		publishes, err := r.Publishes(ctx, site.ID, id, q)
+		publishes, err := r.Publishes(ctx, f.site.ID, id, q)
 		if err != nil {
 			return err
 		}
@@ -66,12 +51,12 @@ func (s *Service) PagePublishes(ctx context.Context, who Caller, id cms.ID, q cm
 		if len(publishes) > 0 || q.After != cms.NoID {
 			return nil
 		}
-		return hasDraftOrLive(ctx, r, site.ID, id)
+		return hasDraftOrLive(ctx, r, f.site.ID, id)
 	})
 	return list, err
 }
 
-// changedPage answers NotFound unless a publish changed a page.
+// changedPage returns NotFound unless a publish changed a page.
 func changedPage(ctx context.Context, r cms.Reader, siteID, publishID, pageID cms.ID) error {
 	p, err := r.Publish(ctx, siteID, publishID)
 	if err != nil {
@@ -92,13 +77,12 @@ func changedPage(ctx context.Context, r cms.Reader, siteID, publishID, pageID cm
 	return nil
 }
 
-// version finds the version that a reader asks for: the draft, the live one, or
-// what a publish left.
-func (s *Service) version(ctx context.Context, r cms.Reader, site cms.Site, ref VersionRef) (cms.Version, error) {
-	if ref.Publish == cms.NoID {
-		return ref.Version, nil
+// version finds the version that the caller asks for, if it may read it.
+func (f siteSnapshot) version(ctx context.Context, r cms.Reader, who Caller, ref VersionRef) (cms.Version, error) {
+	if err := who.mayRead(f.site, ref); err != nil || ref.Publish == cms.NoID {
+		return ref.Version, err
 	}
-	p, err := r.Publish(ctx, site.ID, ref.Publish)
+	p, err := r.Publish(ctx, f.site.ID, ref.Publish)
 	if err != nil {
 		return ref.Version, err
 	}

@@ -9,12 +9,8 @@ import (
 
 // CancelPublish cancels a scheduled publish.
 func (s *Service) CancelPublish(ctx context.Context, who Caller, id cms.ID, match Match[cms.Publish]) error {
-	return s.inSite(ctx, who, cms.KindPublish, Ref{ID: id}, cms.LockExclusive, func(tx cms.Tx) error {
-		site, err := who.lockChildSite(ctx, tx, cms.KindPublish, Ref{ID: id}, nil, cms.LockExclusive)
-		if err != nil {
-			return err
-		}
-		p, err := tx.LockPublish(ctx, site.ID, id)
+	return s.inSite(ctx, who, ofPublish(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+		p, err := tx.LockPublish(ctx, f.site.ID, id)
 		if err != nil {
 			return err
 		}
@@ -29,15 +25,14 @@ func (s *Service) CancelPublish(ctx context.Context, who Caller, id cms.ID, matc
 		if err := tx.UpdatePublish(ctx, p); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, who.actor(), wrotePublish(p, before, p))
+		return s.record(ctx, tx, who.actor(), wrotePublish(before, p))
 	})
 }
 
-// RunDuePublish runs one scheduled publish whose time has come, of another site
-// than those given, and returns it, or nil if there is none. The lock on the
-// publish lasts until it is committed, so that one of any number of nodes runs
-// it, and another one does if that node dies. A publish that is refused is marked
-// as failed, with the reason.
+// RunDuePublish runs one scheduled publish that is due, of another site than those
+// given, and returns it, or nil if there is none. The transaction locks the
+// publish, so that one node runs it, and another one does if that node dies. A
+// publish that is refused is marked as failed, with the reason.
 func (s *Service) RunDuePublish(ctx context.Context, notOf ...cms.ID) (*cms.Publish, error) {
 	var due *cms.Publish
 	err := s.writeOpen(ctx, func(ctx context.Context, tx cms.Tx) error {
@@ -77,7 +72,7 @@ func (s *Service) runDue(ctx context.Context, tx cms.Tx, p *cms.Publish) error {
 			return cms.NotFound(cms.KindLocale)
 		}
 	}
-	rel, err := prepare(ctx, tx, site, locales, p.Select, p.Plan)
+	rel, err := siteSnapshot{site: site, locales: locales}.prepare(ctx, tx, p.Select, p.Plan)
 	if err != nil {
 		return err
 	}
@@ -99,10 +94,10 @@ func (s *Service) runDue(ctx context.Context, tx cms.Tx, p *cms.Publish) error {
 			return err
 		}
 	}
-	return s.record(ctx, tx, scheduler(site, *p), wrotePublish(*p, before, *p))
+	return s.record(ctx, tx, scheduler(site, *p), wrotePublish(before, *p))
 }
 
-// scheduler is who a scheduled publish runs for.
+// scheduler is the actor of a scheduled publish.
 func scheduler(site cms.Site, p cms.Publish) actor {
 	by := systemActor(site.WorkspaceID, "runPublish")
 	by.appID, by.Actor = p.CreatedBy, p.Actor
@@ -129,7 +124,7 @@ func (s *Service) failPublish(ctx context.Context, p *cms.Publish, cause error) 
 		if err := tx.UpdatePublish(ctx, now); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, scheduler(site, now), wrotePublish(now, before, now))
+		return s.record(ctx, tx, scheduler(site, now), wrotePublish(before, now))
 	})
 }
 

@@ -11,18 +11,12 @@ import (
 // Route reads a route.
 func (s *Service) Route(ctx context.Context, who Caller, ref Ref) (cms.Route, error) {
 	var route cms.Route
-	siteID := ref.SiteID
-	err := s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
-		site, err := who.childSite(ctx, r, cms.KindRoute, ref, routeExists)
+	err := s.viewSite(ctx, who, ofRoute(ref), func(ctx context.Context, r cms.Reader, f siteSnapshot) error {
+		id, err := findRoute(ctx, r, f.site.ID, ref)
 		if err != nil {
 			return err
 		}
-		siteID = site.ID
-		id, err := findRoute(ctx, r, site, ref)
-		if err != nil {
-			return err
-		}
-		route, err = existingRoute(r.Route(ctx, site.ID, id))
+		route, err = existingRoute(r.Route(ctx, f.site.ID, id))
 		return err
 	})
 	return route, err
@@ -35,10 +29,10 @@ func existingRoute(route cms.Route, err error) (cms.Route, error) {
 	return route, err
 }
 
-// findRoute turns a reference into a route's id. A pathname is looked up as
-// it is written, as routes of another system's form are, and in its canonical
+// findRoute turns a reference into a route's id. A pathname is looked up as it is
+// written, since routes may have the form of another system, and in its canonical
 // form.
-func findRoute(ctx context.Context, r cms.Reader, site cms.Site, ref Ref) (cms.ID, error) {
+func findRoute(ctx context.Context, r cms.Reader, siteID cms.ID, ref Ref) (cms.ID, error) {
 	if ref.ID != cms.NoID {
 		return ref.ID, nil
 	}
@@ -49,7 +43,7 @@ func findRoute(ctx context.Context, r cms.Reader, site cms.Site, ref Ref) (cms.I
 	if canonical, err := cms.CanonicalPathname(ref.Name); err == nil {
 		names = append(names, canonical)
 	}
-	claims, err := r.Claims(ctx, site.ID, cms.Draft, names)
+	claims, err := r.Claims(ctx, siteID, cms.Draft, names)
 	if err != nil {
 		return cms.NoID, err
 	}
@@ -61,16 +55,16 @@ func findRoute(ctx context.Context, r cms.Reader, site cms.Site, ref Ref) (cms.I
 	return cms.NoID, cms.NotFound(cms.KindRoute)
 }
 
-// lockRoute finds a route and locks it. Who had it locked before may have given it
-// another pathname than the one that it was found by.
-func lockRoute(ctx context.Context, tx cms.Tx, site cms.Site, ref Ref) (cms.Route, error) {
-	id, err := findRoute(ctx, tx, site, ref)
+// lockRoute finds a route and locks it. A transaction that had it locked may have
+// changed the pathname by which it was found: then it is looked up again.
+func lockRoute(ctx context.Context, tx cms.Tx, siteID cms.ID, ref Ref) (cms.Route, error) {
+	id, err := findRoute(ctx, tx, siteID, ref)
 	for err == nil {
 		var route cms.Route
-		if route, err = existingRoute(tx.LockRoute(ctx, site.ID, id)); err != nil {
+		if route, err = existingRoute(tx.LockRoute(ctx, siteID, id)); err != nil {
 			return route, err
 		}
-		if id, err = findRoute(ctx, tx, site, ref); id == route.ID {
+		if id, err = findRoute(ctx, tx, siteID, ref); id == route.ID {
 			return route, err
 		}
 	}
@@ -80,24 +74,20 @@ func lockRoute(ctx context.Context, tx cms.Tx, site cms.Site, ref Ref) (cms.Rout
 // Routes lists the routes of a site.
 func (s *Service) Routes(ctx context.Context, who Caller, siteID cms.ID, q cms.ListQuery) (cms.List[cms.Route], error) {
 	var list cms.List[cms.Route]
-	err := s.view(ctx, who, &siteID, func(ctx context.Context, r cms.Reader) error {
-		site, err := who.site(ctx, r, siteID)
-		if err != nil {
-			return err
-		}
+	err := s.viewSite(ctx, who, ofSite(siteID), func(ctx context.Context, r cms.Reader, _ siteSnapshot) error {
 		if q.After != cms.NoID {
-			if _, err := r.Route(ctx, site.ID, q.After); err != nil {
+			if _, err := r.Route(ctx, siteID, q.After); err != nil {
 				return cursorError(err)
 			}
 		}
-		routes, err := r.Routes(ctx, site.ID, q)
+		routes, err := r.Routes(ctx, siteID, q)
 		list = cms.CutList(routes, q.Limit)
 		return err
 	})
 	return list, err
 }
 
-// cursorError turns a cursor that names nothing into the bad request it is.
+// cursorError turns a cursor that is not found into a bad request.
 func cursorError(err error) error {
 	if cms.CodeOf(err) == cms.CodeNotFound {
 		return cms.ErrCursor
@@ -105,26 +95,22 @@ func cursorError(err error) error {
 	return err
 }
 
-// CreateRoute makes a route.
+// CreateRoute creates a route.
 func (s *Service) CreateRoute(ctx context.Context, who Caller, in Input[cms.NewRoute]) (cms.Route, error) {
 	n, err := in()
 	if err != nil {
 		return cms.Route{}, err
 	}
 	var route cms.Route
-	err = s.inSite(ctx, who, cms.KindSite, Ref{ID: n.SiteID.Value}, cms.LockShared, func(tx cms.Tx) error {
-		site, err := who.lockSite(ctx, tx, n.SiteID.Value, cms.LockShared)
-		if err != nil {
-			return err
-		}
-		route = cms.Route{ID: cms.NewID(), SiteID: site.ID, Pathname: n.Pathname.Value, CreatedAt: s.now()}
-		if err := moveClaims(ctx, tx, site.ID, claimMove{after: route.Claims()}); err != nil {
+	err = s.inSite(ctx, who, ofSite(n.SiteID.Value), cms.LockShared, func(tx cms.Tx, f siteSnapshot) error {
+		route = cms.Route{ID: cms.NewID(), SiteID: f.site.ID, Pathname: n.Pathname.Value, CreatedAt: s.now()}
+		if err := moveClaims(ctx, tx, f.site.ID, claimMove{after: route.Claims()}); err != nil {
 			return err
 		}
 		if err := tx.CreateRoute(ctx, route); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, who.actor(), wroteRoute(route, nil, route))
+		return s.record(ctx, tx, who.actor(), written{cms.KindRoute, route.ID, route.SiteID, nil, route})
 	})
 	return route, err
 }
@@ -149,12 +135,8 @@ func (s *Service) DeleteRoute(ctx context.Context, who Caller, ref Ref, match Ma
 
 func (s *Service) changeRoute(ctx context.Context, who Caller, ref Ref, match Match[cms.Route], rule func(cms.Route) (cms.Route, error)) (cms.Route, error) {
 	var after cms.Route
-	err := s.inSite(ctx, who, cms.KindRoute, ref, cms.LockShared, func(tx cms.Tx) error {
-		site, err := who.lockChildSite(ctx, tx, cms.KindRoute, ref, routeExists, cms.LockShared)
-		if err != nil {
-			return err
-		}
-		before, err := lockRoute(ctx, tx, site, ref)
+	err := s.inSite(ctx, who, ofRoute(ref), cms.LockShared, func(tx cms.Tx, f siteSnapshot) error {
+		before, err := lockRoute(ctx, tx, f.site.ID, ref)
 		if err != nil {
 			return err
 		}
@@ -167,17 +149,13 @@ func (s *Service) changeRoute(ctx context.Context, who Caller, ref Ref, match Ma
 		if reflect.DeepEqual(before, after) {
 			return nil
 		}
-		if err := moveClaims(ctx, tx, site.ID, claimMove{before: before.Claims(), after: after.Claims()}); err != nil {
+		if err := moveClaims(ctx, tx, f.site.ID, claimMove{before: before.Claims(), after: after.Claims()}); err != nil {
 			return err
 		}
 		if err := tx.UpdateRoute(ctx, after); err != nil {
 			return err
 		}
-		wrote := wroteRoute(after, before, after)
-		if after.DeletedAt != nil {
-			wrote.after = nil
-		}
-		return s.record(ctx, tx, who.actor(), wrote)
+		return s.record(ctx, tx, who.actor(), written{cms.KindRoute, after.ID, after.SiteID, before, after})
 	})
 	return after, err
 }

@@ -5,6 +5,7 @@ package service
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -27,7 +28,7 @@ type Store interface {
 	Listen(ctx context.Context, changed func(...cms.Subject), listening func(bool))
 }
 
-// Service does what callers ask for, as far as they may.
+// Service runs the requests of callers.
 type Service struct {
 	Guard   Guard    // against publishing most of a site away
 	Replica *Replica // nil: every read goes to the store
@@ -36,11 +37,11 @@ type Service struct {
 	clock      func() time.Time
 	encode     AuditState
 	changes    changes
-	callers    callers
-	snapshots  snapshots
+	callers    *otter.Cache[cms.KeyHash, knownCaller]
+	snapshots  *otter.Cache[cms.ID, siteSnapshot]
 	positions  *positions
 	usage      usage
-	underWay   underWay
+	underWay   sync.Map // of the keyed requests that this node is answering
 	bigWork    bigWork
 	sites      *semaphores // of sites that are written to
 	reviews    *semaphores // of workspaces whose changes are listed
@@ -50,36 +51,38 @@ type Service struct {
 	knownReviews *otter.Cache[string, reviewed] // by site and selection
 }
 
-// Depict turns a resource into what the audit trail shows of it, as JSON and
-// without secrets. The edge knows how.
+// AuditState encodes a resource for the audit trail, as JSON and without secrets.
 type AuditState func(resource any) []byte
 
-// New makes a service on a store. Only tests hand in a clock other than
-// time.Now.
+// New returns a service on a store. Tests pass a clock other than time.Now.
 func New(store Store, clock func() time.Time, encode AuditState) *Service {
 	return &Service{
 		store: store, clock: clock, encode: encode, Guard: DefaultGuard, positions: newPositions(),
-		sites: newSemaphores(siteWriters, maxSiteUsers), reviews: newSemaphores(maxReviews-1, maxReviewUsers), allReviews: semaphore.NewWeighted(maxReviews),
 		bigWork:      bigWork{jobs: newSemaphores(1, maxBigJobs)},
-		locations:    otter.Must(&otter.Options[cms.ID, location]{MaximumSize: maxLocations}),
-		knownReviews: otter.Must(&otter.Options[string, reviewed]{MaximumSize: 100}),
+		sites:        newSemaphores(siteWriters, maxSiteUsers),
+		reviews:      newSemaphores(maxReviews-1, maxReviewUsers),
+		allReviews:   semaphore.NewWeighted(maxReviews),
+		callers:      newCache[cms.KeyHash, knownCaller](maxCallers),
+		snapshots:    newCache[cms.ID, siteSnapshot](maxSnapshots),
+		locations:    newCache[cms.ID, location](maxLocations),
+		knownReviews: newCache[string, reviewed](maxKnownReviews),
 	}
 }
 
-// now is the time in the precision that answers show, so that what is stored
-// is what is seen.
-func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Millisecond) }
+func newCache[K comparable, V any](size int) *otter.Cache[K, V] {
+	return otter.Must(&otter.Options[K, V]{MaximumSize: size})
+}
 
-// Input is the body of a request. It is told only once the right to the
-// resource in the address is sure, since a missing right or resource is
-// answered before a bad body. It may be called more than once.
+// Input returns the body of a request. It is called once the right to the resource
+// in the address is checked, since a missing right or resource is reported before
+// a bad body. It may be called more than once.
 type Input[T any] func() (T, error)
 
-// Given is an Input that is at hand.
+// Given is an Input with a known value.
 func Given[T any](v T) Input[T] { return func() (T, error) { return v, nil } }
 
-// Empty is the body of a request that takes no fields, and fails if it has some.
-// It is told when an Input would be. Nil is no body.
+// Empty checks the body of a request that takes no fields. It is called when an
+// Input would be. Nil is no body.
 type Empty func() error
 
 func (e Empty) check() error {
@@ -89,7 +92,7 @@ func (e Empty) check() error {
 	return e()
 }
 
-// Match tells whether a resource is still as the caller's If-Match says. Nil
+// Match reports whether a resource still matches the If-Match of the request. Nil
 // matches everything.
 type Match[T any] func(current T) bool
 

@@ -12,7 +12,7 @@ import (
 func (s *Service) Site(ctx context.Context, who Caller, id cms.ID) (cms.Site, error) {
 	var site cms.Site
 	err := s.read(ctx, who, &id, func(ctx context.Context, from source) (err error) {
-		site, err = who.site(ctx, from, id)
+		site, err = who.checkSite(from.Site(ctx, id))
 		return err
 	})
 	return site, err
@@ -53,7 +53,7 @@ func ownWorkspace(ctx context.Context, r cms.Reader, who Caller, id cms.ID) erro
 	return cms.Forbidden("The API key has no access to this workspace")
 }
 
-// CreateSite makes a site with its default locale.
+// CreateSite creates a site with its default locale.
 func (s *Service) CreateSite(ctx context.Context, who Caller, in Input[cms.NewSite]) (cms.Site, error) {
 	if err := who.mayCreateSites(); err != nil {
 		return cms.Site{}, err
@@ -84,7 +84,7 @@ func (s *Service) CreateSite(ctx context.Context, who Caller, in Input[cms.NewSi
 		if err := tx.CreateLocale(ctx, site.DefaultLocale); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, who.actor(), wroteSite(site.ID, nil, site))
+		return s.record(ctx, tx, who.actor(), wroteSite(nil, site))
 	})
 	return site, err
 }
@@ -92,11 +92,8 @@ func (s *Service) CreateSite(ctx context.Context, who Caller, in Input[cms.NewSi
 // UpdateSite changes a site.
 func (s *Service) UpdateSite(ctx context.Context, who Caller, id cms.ID, in Input[cms.SitePatch], match Match[cms.Site]) (cms.Site, error) {
 	var after cms.Site
-	err := s.inSite(ctx, who, cms.KindSite, Ref{ID: id}, cms.LockExclusive, func(tx cms.Tx) error {
-		before, err := who.lockSite(ctx, tx, id, cms.LockExclusive)
-		if err != nil {
-			return err
-		}
+	err := s.inSite(ctx, who, ofSite(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+		before := f.site
 		patch, err := in()
 		if err != nil {
 			return err
@@ -105,7 +102,7 @@ func (s *Service) UpdateSite(ctx context.Context, who Caller, id cms.ID, in Inpu
 			return err
 		}
 		after = patch.Apply(before)
-		if err := s.patchLocales(ctx, tx, &after, patch); err != nil {
+		if err := s.patchLocales(ctx, tx, &after, slices.Clone(f.locales), patch); err != nil {
 			return err
 		}
 		if after.SameAs(before) {
@@ -115,20 +112,16 @@ func (s *Service) UpdateSite(ctx context.Context, who Caller, id cms.ID, in Inpu
 		if err := tx.UpdateSite(ctx, after); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, who.actor(), wroteSite(id, before, after))
+		return s.record(ctx, tx, who.actor(), wroteSite(before, after))
 	})
 	return after, err
 }
 
 // patchLocales applies the parts of a patch that are about locales: which one is
 // the default, its path prefix, and the origin of those without a domain.
-func (s *Service) patchLocales(ctx context.Context, tx cms.Tx, site *cms.Site, patch cms.SitePatch) error {
+func (s *Service) patchLocales(ctx context.Context, tx cms.Tx, site *cms.Site, locales cms.Locales, patch cms.SitePatch) error {
 	if !patch.DefaultLocale.Set && !patch.DefaultLocalePathPrefix.Set && !patch.HostOrigin.Set {
 		return nil
-	}
-	locales, err := tx.Locales(ctx, site.ID)
-	if err != nil {
-		return err
 	}
 	locale := site.DefaultLocale
 	if code := patch.DefaultLocale.Or(locale.Code); code != locale.Code {
@@ -162,8 +155,8 @@ func (s *Service) patchLocales(ctx context.Context, tx cms.Tx, site *cms.Site, p
 // locale changes.
 const rebaseChunk = 200
 
-// changeDefault rewrites the pages that the new default locale overrides, in
-// both versions, so that every locale goes on showing what it showed.
+// changeDefault rewrites the pages that the new default locale overrides, in both
+// versions, so that every locale still shows the same.
 func changeDefault(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Locales, newDefault cms.ID) error {
 	all := make([]cms.ID, len(locales))
 	for i, l := range locales {
@@ -177,7 +170,7 @@ func changeDefault(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Lo
 		if err != nil {
 			return err
 		}
-		// Pages may exchange pathnames, so all are given up before any is taken.
+		// Pages may swap pathnames, so all are released before any is taken.
 		var claims []cms.Claim
 		for chunk := range slices.Chunk(ids, rebaseChunk) {
 			pages, err := tx.PagesByID(ctx, site.ID, version, chunk)
@@ -206,8 +199,7 @@ func changeDefault(ctx context.Context, tx cms.Tx, site cms.Site, locales cms.Lo
 	return changePastDefault(ctx, tx, site.ID, newDefault, rebase)
 }
 
-// changePastDefault does the same to what was live: readers of the past see
-// what they saw, too.
+// changePastDefault does the same to what was live after earlier publishes.
 func changePastDefault(ctx context.Context, tx cms.Tx, siteID, newDefault cms.ID, rebase func(*cms.Page) cms.PageChange) error {
 	ids, err := tx.PastLocalized(ctx, siteID, newDefault)
 	if err != nil {
@@ -233,73 +225,55 @@ func changePastDefault(ctx context.Context, tx cms.Tx, siteID, newDefault cms.ID
 
 // DeleteSite deletes a site; it can be restored until it is purged.
 func (s *Service) DeleteSite(ctx context.Context, who Caller, id cms.ID, match Match[cms.Site]) error {
-	return s.inSite(ctx, who, cms.KindSite, Ref{ID: id}, cms.LockExclusive, func(tx cms.Tx) error {
-		site, err := who.lockSite(ctx, tx, id, cms.LockExclusive)
-		if err != nil {
-			return err
-		}
+	return s.inSite(ctx, who, ofSite(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+		site := f.site
 		if err := match.check(site); err != nil {
 			return err
 		}
-		before := site
 		site.DeletedAt = new(s.now())
 		if err := tx.UpdateSite(ctx, site); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, who.actor(), wroteSite(id, before, nil))
+		return s.record(ctx, tx, who.actor(), wroteSite(f.site, site))
 	})
 }
 
-// RestoreSite brings a deleted site back whole.
+// RestoreSite restores a deleted site with all that it has.
 func (s *Service) RestoreSite(ctx context.Context, who Caller, id cms.ID, body Empty) (cms.Site, error) {
 	var site cms.Site
-	err := s.inSite(ctx, who, cms.KindSite, Ref{ID: id}, cms.LockExclusive, func(tx cms.Tx) error {
-		seen, err := tx.Site(ctx, id)
-		if err != nil {
-			return err
-		}
-		if err := who.reaches(seen); err != nil {
-			return err // before the lock: strangers must not wait for it
-		}
-		need(ctx, func(n *cms.Needs) { n.Site = &id })
-		if site, err = tx.LockSite(ctx, id, cms.LockExclusive); err != nil {
-			return err
-		}
+	t := ofSite(id)
+	t.deleted = true
+	err := s.inSite(ctx, who, t, cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
 		if err := body.check(); err != nil {
 			return err
 		}
-		if site.DeletedAt == nil {
+		if f.site.DeletedAt == nil {
 			return cms.Conflict("The site is not deleted")
 		}
-		site.DeletedAt = nil
-		site.UpdatedAt = s.now()
+		site = f.site
+		site.DeletedAt, site.UpdatedAt = nil, s.now()
 		if err := tx.UpdateSite(ctx, site); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, who.actor(), wroteSite(id, nil, site))
+		return s.record(ctx, tx, who.actor(), wroteSite(nil, site))
 	})
 	return site, err
 }
 
-// RotateSiteKey gives a site a new public key.
+// RotateSiteKey replaces the public key of a site.
 func (s *Service) RotateSiteKey(ctx context.Context, who Caller, id cms.ID, in Input[cms.RotateKey]) (cms.Site, error) {
 	var site cms.Site
-	err := s.inSite(ctx, who, cms.KindSite, Ref{ID: id}, cms.LockExclusive, func(tx cms.Tx) error {
-		var err error
-		if site, err = who.lockSite(ctx, tx, id, cms.LockExclusive); err != nil {
-			return err
-		}
+	err := s.inSite(ctx, who, ofSite(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
 		rotate, err := in()
 		if err != nil {
 			return err
 		}
-		before := site
-		site.PublicAPIKey = cms.NewSiteKey()
-		site.UpdatedAt = s.now()
+		site = f.site
+		site.PublicAPIKey, site.UpdatedAt = cms.NewSiteKey(), s.now()
 		if err := tx.RotateSiteKey(ctx, site, rotate.Ends(site.UpdatedAt)); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, who.actor(), wroteSite(id, before, site))
+		return s.record(ctx, tx, who.actor(), wroteSite(f.site, site))
 	})
 	return site, err
 }
@@ -307,11 +281,7 @@ func (s *Service) RotateSiteKey(ctx context.Context, who Caller, id cms.ID, in I
 // DuplicateSite copies a site with its locales, routes and pages.
 func (s *Service) DuplicateSite(ctx context.Context, who Caller, id cms.ID, in Input[cms.DuplicateSite]) (cms.Site, error) {
 	var twin cms.Site
-	err := s.inSite(ctx, who, cms.KindSite, Ref{ID: id}, cms.LockExclusive, func(tx cms.Tx) error {
-		site, err := who.lockSite(ctx, tx, id, cms.LockExclusive)
-		if err != nil {
-			return err
-		}
+	err := s.inSite(ctx, who, ofSite(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
 		if err := who.mayCreateSites(); err != nil {
 			return err
 		}
@@ -320,23 +290,19 @@ func (s *Service) DuplicateSite(ctx context.Context, who Caller, id cms.ID, in I
 		if err != nil {
 			return err
 		}
-		locales, err := tx.Locales(ctx, site.ID)
-		if err != nil {
-			return err
-		}
 		now := s.now()
-		twin = site
+		twin = f.site
 		twin.ID, twin.Name, twin.PublicAPIKey = cms.NewID(), ask.Name.Value, cms.NewSiteKey()
 		twin.CreatedAt, twin.UpdatedAt = now, now
 		localeIDs := map[cms.ID]cms.ID{}
 		var copies cms.Locales
-		for _, l := range locales {
+		for _, l := range f.locales {
 			if l.DeletedAt != nil {
 				continue
 			}
 			c := l
 			c.ID, c.SiteID, c.CreatedAt = cms.NewID(), twin.ID, now
-			if l.ID == site.DefaultLocaleID {
+			if l.ID == f.site.DefaultLocaleID {
 				twin.DefaultLocaleID, twin.DefaultLocale = c.ID, c
 			}
 			localeIDs[l.ID] = c.ID
@@ -350,7 +316,7 @@ func (s *Service) DuplicateSite(ctx context.Context, who Caller, id cms.ID, in I
 				return err
 			}
 		}
-		rows, err := tx.CopySite(ctx, site.ID, twin.ID, localeIDs, now)
+		rows, err := tx.CopySite(ctx, id, twin.ID, localeIDs, now)
 		if err != nil {
 			return err
 		}
@@ -358,7 +324,7 @@ func (s *Service) DuplicateSite(ctx context.Context, who Caller, id cms.ID, in I
 		if err := firstPublish(ctx, tx, who, twin.ID, now); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, who.actor(), wroteSite(twin.ID, nil, twin))
+		return s.record(ctx, tx, who.actor(), wroteSite(nil, twin))
 	})
 	return twin, err
 }
@@ -380,7 +346,7 @@ func firstPublish(ctx context.Context, tx cms.Tx, who Caller, siteID cms.ID, now
 const purgeChunk = 1
 
 // PurgeSites removes for good the sites that were deleted longer ago than the
-// retention, and tells how many.
+// retention, and returns how many.
 func (s *Service) PurgeSites(ctx context.Context, retention time.Duration) (int, error) {
 	total := 0
 	for {
@@ -389,7 +355,9 @@ func (s *Service) PurgeSites(ctx context.Context, retention time.Duration) (int,
 			sites, err := tx.PurgeSites(ctx, s.now().Add(-retention), purgeChunk)
 			n = len(sites)
 			for _, site := range sites {
-				if err := s.record(ctx, tx, systemActor(site.WorkspaceID, "purgeSite"), wroteSite(site.ID, site, nil)); err != nil {
+				site.DeletedAt = nil // the entry shows what was purged
+				by := systemActor(site.WorkspaceID, "purgeSite")
+				if err := s.record(ctx, tx, by, written{cms.KindSite, site.ID, site.ID, site, nil}); err != nil {
 					return err
 				}
 			}
@@ -400,4 +368,9 @@ func (s *Service) PurgeSites(ctx context.Context, retention time.Duration) (int,
 			return total, err
 		}
 	}
+}
+
+// wroteSite is a write of a site; before is nil for a new one.
+func wroteSite(before any, after cms.Site) written {
+	return written{cms.KindSite, after.ID, after.ID, before, after}
 }

@@ -2,148 +2,166 @@ package service
 
 import (
 	"context"
-	"sync"
 
 	"galley/internal/cms"
 )
 
-// form is a site with its locales. Most reads and writes of pages need it, and
-// it seldom changes: the statement that finds a page also returns the number of
-// its site's form, by which the one in memory is known to be current.
+// siteSnapshot is a site with its locales. Most requests need it and it seldom
+// changes: the statement that finds a page also returns the revision of its
+// site, which tells whether the snapshot in memory is current.
 type siteSnapshot struct {
 	site     cms.Site
-	locales  cms.Locales
+	locales  cms.Locales // shared: never changed in place
 	revision int64
 	asOf     int64 // the version of the store before it was read
 }
 
-// forms remembers the forms of sites.
-type snapshots struct {
-	mu    sync.RWMutex
-	known map[cms.ID]siteSnapshot
-}
-
-// maxForms bounds what is remembered.
 const maxSnapshots = 20_000
 
-// last returns the form that a site had when it was last read.
-func (f *snapshots) last(siteID cms.ID) (siteSnapshot, bool) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	known, ok := f.known[siteID]
-	return known, ok
+// source is where reads go: the store or its replica.
+type source interface {
+	cms.Reader
+	View(ctx context.Context, read func(cms.Reader) error) error
 }
 
-func (f *snapshots) keep(known siteSnapshot) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.known == nil || len(f.known) >= maxSnapshots {
-		f.known = map[cms.ID]siteSnapshot{}
+// read reads from one site, on the replica if that is current. A read that finds
+// the site itself must set siteID. It may run a second time, on the store.
+func (s *Service) read(ctx context.Context, who Caller, siteID *cms.ID, read func(context.Context, source) error) error {
+	if s.Replica != nil && s.readReplica(ctx, who, siteID, read) {
+		return nil
 	}
-	f.known[known.site.ID] = known
+	return read(ctx, s.store)
 }
 
-// isCurrent reports whether a form has the number that its site has now. After a
-// failover that lost commits a number may come a second time, with another form:
-// then everything counts as changed.
+// viewSite reads from the site of a target in one consistent view.
+func (s *Service) viewSite(ctx context.Context, who Caller, t target, read func(context.Context, cms.Reader, siteSnapshot) error) error {
+	siteID := t.ref.SiteID
+	return s.read(ctx, who, &siteID, func(ctx context.Context, from source) error {
+		asOf := s.changes.version()
+		return from.View(ctx, func(r cms.Reader) error {
+			f, err := s.readSite(ctx, r, who, t, asOf)
+			if err != nil {
+				return err
+			}
+			siteID = f.site.ID
+			return read(ctx, r, f)
+		})
+	})
+}
+
+// readSite returns the site of a target, or the error that the caller gets. It
+// checks the right to a site that the request names before it looks for a child;
+// a child that does not exist is not found, whether or not the caller may reach
+// its site. The reader must have begun after asOf.
+func (s *Service) readSite(ctx context.Context, r cms.Reader, who Caller, t target, asOf int64) (f siteSnapshot, err error) {
+	siteID := t.ref.SiteID
+	if siteID == cms.NoID {
+		if siteID, err = r.SiteOf(ctx, t.kind, t.ref.ID); err != nil {
+			return f, err
+		}
+	}
+	revision, err := r.Revision(ctx, siteID)
+	if err == nil {
+		f, err = s.snapshot(ctx, r, siteID, revision, asOf)
+	}
+	if err == nil {
+		err = t.check(who, f.site)
+	}
+	if t.ref.SiteID != cms.NoID {
+		if err == nil && t.ref.ID != cms.NoID {
+			siteID, err = r.SiteOf(ctx, t.kind, t.ref.ID)
+			if err == nil && siteID != t.ref.SiteID {
+				err = cms.NotFound(t.kind)
+			}
+		}
+		return f, err
+	}
+	switch cms.CodeOf(err) {
+	case cms.CodeNotFound:
+		err = cms.NotFound(t.kind) // it was deleted with its site
+	case cms.CodeForbidden:
+		if t.exists != nil {
+			if missing := t.exists(ctx, r, siteID, t.ref.ID); missing != nil {
+				err = missing
+			}
+		}
+	}
+	return f, err
+}
+
+// lockSite locks the site of a target, which locate has found unless siteID is
+// NoID. It checks the right to the site before it waits for the lock.
+func (s *Service) lockSite(ctx context.Context, tx cms.Tx, who Caller, t target, siteID cms.ID, lock cms.Lock) (siteSnapshot, error) {
+	asOf := s.changes.version()
+	if siteID == cms.NoID {
+		f, err := s.readSite(ctx, tx, who, t, asOf)
+		if err != nil {
+			return f, err
+		}
+		siteID = f.site.ID
+	}
+	var f siteSnapshot
+	revision, err := tx.LockRevision(ctx, who.WorkspaceID(), siteID, lock)
+	if err == nil {
+		f, err = s.snapshot(ctx, tx, siteID, revision, asOf)
+	}
+	if err == nil {
+		err = t.check(who, f.site)
+	}
+	if code := cms.CodeOf(err); code == cms.CodeNotFound || code == cms.CodeForbidden {
+		if _, refused := s.readSite(ctx, tx, who, t, asOf); refused != nil {
+			err = refused // as a read would be
+		}
+	}
+	need(ctx, func(n *cms.Needs) { n.Site = &siteID })
+	return f, err
+}
+
+// snapshot returns the snapshot of a site with the revision that a view or
+// transaction has found. It must have begun after asOf.
+func (s *Service) snapshot(ctx context.Context, r cms.Reader, siteID cms.ID, revision, asOf int64) (siteSnapshot, error) {
+	if known, ok := s.snapshots.GetIfPresent(siteID); ok && s.isCurrent(known, revision) {
+		return known, nil
+	}
+	f := siteSnapshot{revision: revision, asOf: asOf}
+	var err error
+	if f.site, err = r.Site(ctx, siteID); err != nil {
+		return f, err
+	}
+	if f.locales, err = r.Locales(ctx, siteID); err != nil {
+		return f, err
+	}
+	if tx, ok := r.(*recordingTx); ok {
+		tx.read = &f // it may have uncommitted changes, and is kept with them
+	} else {
+		s.snapshots.Set(siteID, f)
+	}
+	return f, nil
+}
+
+// isCurrent reports whether a snapshot has the present revision of its site.
+// After a failover that lost commits a revision may be used a second time: then
+// everything counts as changed.
 func (s *Service) isCurrent(f siteSnapshot, revision int64) bool {
 	return f.revision == revision && s.changes.unchanged(f.asOf)
 }
 
-// form returns the form with a number, unless the site has another by now.
-func (s *Service) siteSnapshot(ctx context.Context, from source, siteID cms.ID, revision int64) (siteSnapshot, bool) {
-	known, ok := s.snapshots.last(siteID)
-	if ok && s.isCurrent(known, revision) {
+// snapshotOf returns the snapshot with a revision that was read outside of a
+// view, unless the site has another by now.
+func (s *Service) snapshotOf(ctx context.Context, from source, siteID cms.ID, revision int64) (siteSnapshot, bool) {
+	if known, ok := s.snapshots.GetIfPresent(siteID); ok && s.isCurrent(known, revision) {
 		return known, true
 	}
 	asOf := s.changes.version()
-	err := from.View(ctx, func(r cms.Reader) (err error) {
-		known, err = readSnapshot(ctx, r, siteID)
+	var f siteSnapshot
+	err := from.View(ctx, func(r cms.Reader) error {
+		now, err := r.Revision(ctx, siteID)
+		if err == nil {
+			f, err = s.snapshot(ctx, r, siteID, now, asOf)
+		}
 		return err
 	})
-	if err != nil {
-		return known, false
-	}
-	known.asOf = asOf
-	s.snapshots.keep(known)
-	return known, known.revision == revision
-}
-
-// formIn returns the form of a site that the caller may reach, read in a view that
-// began after a version of the store.
-func (s *Service) snapshotIn(ctx context.Context, r cms.Reader, who Caller, siteID cms.ID, asOf int64) (siteSnapshot, error) {
-	known, err := readSnapshot(ctx, r, siteID)
-	if err != nil {
-		return known, err
-	}
-	known.asOf = asOf
-	s.snapshots.keep(known)
-	_, err = who.checkSite(known.site, nil)
-	return known, err
-}
-
-func readSnapshot(ctx context.Context, r cms.Reader, siteID cms.ID) (known siteSnapshot, err error) {
-	if known.revision, err = r.Revision(ctx, siteID); err != nil {
-		return known, err
-	}
-	if known.site, err = r.Site(ctx, siteID); err != nil {
-		return known, err
-	}
-	known.locales, err = r.Locales(ctx, siteID)
-	return known, err
-}
-
-// lockForm locks a site that the caller may reach, and returns its form.
-func (s *Service) lockSnapshot(ctx context.Context, tx cms.Tx, who Caller, siteID cms.ID, lock cms.Lock) (siteSnapshot, error) {
-	if who.mayReach(siteID) {
-		revision, err := tx.LockRevision(ctx, who.WorkspaceID(), siteID, lock)
-		if err == nil {
-			return s.lockedSnapshot(ctx, tx, who, siteID, revision)
-		}
-		if cms.CodeOf(err) != cms.CodeNotFound {
-			return siteSnapshot{}, err
-		}
-	}
-	if _, err := who.lockSite(ctx, tx, siteID, lock); err != nil { // it tells which error it is
-		return siteSnapshot{}, err
-	}
-	return readSnapshot(ctx, tx, siteID)
-}
-
-func (s *Service) lockedSnapshot(ctx context.Context, tx cms.Tx, who Caller, siteID cms.ID, revision int64) (siteSnapshot, error) {
-	need(ctx, func(n *cms.Needs) { n.Site = &siteID })
-	known, ok := s.snapshots.last(siteID)
-	if !ok || !s.isCurrent(known, revision) {
-		asOf := s.changes.version()
-		var err error
-		if known, err = readSnapshot(ctx, tx, siteID); err != nil {
-			return known, err
-		}
-		known.asOf = asOf
-		// A transaction that is shared with others may have changes of theirs: the
-		// form is kept once they are committed.
-		if recording, ok := tx.(*recordingTx); ok {
-			recording.read = &known
-		}
-	}
-	_, err := who.checkSite(known.site, nil)
-	return known, err
-}
-
-// lockPageForm is lockForm for the site of a page.
-func (s *Service) lockPageSnapshot(ctx context.Context, tx cms.Tx, who Caller, ref Ref, lock cms.Lock) (siteSnapshot, error) {
-	if siteID, workspaceID, err := s.locate(ctx, cms.KindPage, ref); err == nil && workspaceID == who.WorkspaceID() &&
-		who.mayReach(siteID) && (ref.SiteID == cms.NoID || ref.SiteID == siteID) {
-		known, err := s.lockSnapshot(ctx, tx, who, siteID, lock)
-		if code := cms.CodeOf(err); code != cms.CodeNotFound && code != cms.CodeForbidden {
-			return known, err
-		}
-	}
-	site, err := who.lockChildSite(ctx, tx, cms.KindPage, ref, pageExists(cms.Draft), lock)
-	if err != nil {
-		return siteSnapshot{}, err
-	}
-	return readSnapshot(ctx, tx, site.ID)
+	return f, err == nil && f.revision == revision
 }
 
 // admits reports whether the caller may read a version of the site.
@@ -155,11 +173,25 @@ func (f siteSnapshot) admits(who Caller, ref VersionRef) bool {
 // localized reports whether pages may have more than one pathname.
 func (f siteSnapshot) localized() bool { return len(f.locales) > 1 }
 
-// speak finds the locale that a request is about.
-func (f siteSnapshot) viewLocale(idOrCode string) (localeView, error) {
-	lv := localeView{id: f.site.DefaultLocaleID, code: f.site.DefaultLocale.Code, locales: f.locales}
+// in returns the locale that a request names; "" is the default one.
+func (f siteSnapshot) in(idOrCode string) (localeView, error) {
 	if idOrCode == "" {
-		return lv, nil
+		return f.inDefault(), nil
 	}
-	return lv.in(f.site, idOrCode)
+	return f.find(idOrCode)
+}
+
+func (f siteSnapshot) find(idOrCode string) (localeView, error) {
+	locale, ok := f.locales.Find(idOrCode)
+	if !ok {
+		return localeView{}, cms.NotFound(cms.KindLocale)
+	}
+	if locale.ID == f.site.DefaultLocaleID {
+		return localeView{id: locale.ID, code: locale.Code, locales: f.locales}, nil
+	}
+	return localeView{locale.ID, locale.ID, locale.Code, f.locales}, nil
+}
+
+func (f siteSnapshot) inDefault() localeView {
+	return localeView{id: f.site.DefaultLocaleID, code: f.site.DefaultLocale.Code, locales: f.locales}
 }

@@ -17,7 +17,7 @@ type claimMove struct {
 	before, after []cms.Claim
 }
 
-// clash is a claim that can't stand beside another one.
+// clash is a claim that conflicts with another one.
 type clash struct{ claim, other cms.Claim }
 
 // pageMoves returns the moves of pages whose pathnames change.
@@ -38,8 +38,8 @@ func pageMoves(changes []cms.PageChange, locales cms.Locales) []claimMove {
 	return moves
 }
 
-// moveClaims gives up the pathnames of before and takes those of after, unless
-// one of them is taken.
+// moveClaims releases the pathnames of before and takes those of after, unless one
+// of them is taken.
 func moveClaims(ctx context.Context, tx cms.Tx, siteID cms.ID, m claimMove) error {
 	if slices.Equal(m.before, m.after) {
 		return nil
@@ -65,18 +65,17 @@ func movePages(ctx context.Context, tx cms.Tx, siteID cms.ID, changes []cms.Page
 	if len(clashes) == 0 {
 		return storeMoves(ctx, tx, siteID, moves...)
 	}
-	var names []string
+	unique := map[string]bool{}
 	for _, c := range clashes {
-		names = append(names, claimName(c.claim), claimName(c.other))
+		unique[claimName(c.claim)], unique[claimName(c.other)] = true, true
 	}
-	slices.Sort(names)
-	names = slices.Compact(names)
+	names := slices.Sorted(maps.Keys(unique))
 	version := map[cms.Version]string{cms.Draft: "draft", cms.Live: "live version"}[clashes[0].claim.Version]
 	return cms.Conflict("A pathname would belong to two pages or routes of the " + version + ": " +
 		strings.Join(names[:min(len(names), maxNamed)], ", "))
 }
 
-// maxNamed bounds how many pages a refusal names.
+// maxNamed bounds how many pages an error names.
 const maxNamed = 20
 
 func claimName(c cms.Claim) string {
@@ -107,15 +106,12 @@ func without(claims, others []cms.Claim) []cms.Claim {
 // findClashes compares the claims after all moves with each other and with
 // those of pages and routes that do not move.
 func findClashes(ctx context.Context, r cms.Reader, siteID cms.ID, moves ...claimMove) ([]clash, error) {
-	var found []clash
-	for _, version := range []cms.Version{cms.Draft, cms.Live} {
-		clashes, err := clashesIn(ctx, r, siteID, version, moves)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, clashes...)
+	drafts, err := clashesIn(ctx, r, siteID, cms.Draft, moves)
+	if err != nil {
+		return nil, err
 	}
-	return found, nil
+	lives, err := clashesIn(ctx, r, siteID, cms.Live, moves)
+	return append(drafts, lives...), err
 }
 
 func clashesIn(ctx context.Context, r cms.Reader, siteID cms.ID, version cms.Version, moves []claimMove) ([]clash, error) {

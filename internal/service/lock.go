@@ -45,9 +45,9 @@ func newSemaphores(size int64, maxUsers int) *semaphores {
 
 // acquire waits for n units of an id's semaphore. The caller must release them.
 func (s *semaphores) acquire(ctx context.Context, id cms.ID, n int64) (release func(), err error) {
-	sem, err := s.use(id)
-	if err != nil {
-		return nil, err
+	sem := s.use(id)
+	if sem == nil {
+		return nil, cms.Unavailable(errWaiting)
 	}
 	if err := sem.Acquire(ctx, n); err != nil {
 		s.leave(id, sem)
@@ -58,8 +58,8 @@ func (s *semaphores) acquire(ctx context.Context, id cms.ID, n int64) (release f
 
 // tryAcquire is acquire without waiting.
 func (s *semaphores) tryAcquire(id cms.ID, n int64) (release func(), ok bool) {
-	sem, err := s.use(id)
-	if err != nil {
+	sem := s.use(id)
+	if sem == nil {
 		return nil, false
 	}
 	if !sem.TryAcquire(n) {
@@ -69,7 +69,8 @@ func (s *semaphores) tryAcquire(id cms.ID, n int64) (release func(), ok bool) {
 	return func() { sem.Release(n); s.leave(id, sem) }, true
 }
 
-func (s *semaphores) use(id cms.ID) (*countedSemaphore, error) {
+// use returns the semaphore of an id, or nil if that has too many users.
+func (s *semaphores) use(id cms.ID) *countedSemaphore {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sem := s.inUse[id]
@@ -78,10 +79,10 @@ func (s *semaphores) use(id cms.ID) (*countedSemaphore, error) {
 		s.inUse[id] = sem
 	}
 	if sem.users >= s.maxUsers {
-		return nil, cms.Unavailable(errWaiting)
+		return nil
 	}
 	sem.users++
-	return sem, nil
+	return sem
 }
 
 func (s *semaphores) leave(id cms.ID, sem *countedSemaphore) {
@@ -122,14 +123,21 @@ func (s *Service) holdSite(ctx context.Context, siteID cms.ID, lock cms.Lock, ru
 	if lock == cms.LockExclusive {
 		units = siteWriters
 	}
-	if open, ok := ctx.Value(openTxKey{}).(*openTx); ok {
-		return open.hold(s.sites, siteID, units, run)
+	open, ok := ctx.Value(openTxKey{}).(*openTx)
+	switch {
+	case !ok:
+		release, err := s.sites.acquire(ctx, siteID, units)
+		if err != nil {
+			return err
+		}
+		defer release()
+	case open.siteID != siteID || open.units < units:
+		release, free := s.sites.tryAcquire(siteID, units)
+		if !free {
+			return &siteNeededError{siteID, units}
+		}
+		open.hold(siteID, units, release)
 	}
-	release, err := s.sites.acquire(ctx, siteID, units)
-	if err != nil {
-		return err
-	}
-	defer release()
 	return run()
 }
 
@@ -145,28 +153,12 @@ type openTx struct {
 
 type openTxKey struct{}
 
-func (o *openTx) hold(sites *semaphores, siteID cms.ID, units int64, run func() error) error {
-	if o.siteID != siteID || o.units < units {
-		release, ok := sites.tryAcquire(siteID, units)
-		if !ok {
-			return &siteNeededError{siteID, units}
-		}
-		o.take(siteID, units, release)
-	}
-	return run()
-}
-
-func (o *openTx) take(siteID cms.ID, units int64, release func()) {
-	o.end()
-	o.siteID, o.units, o.release = siteID, units, release
-}
-
-// end releases the site.
-func (o *openTx) end() {
+// hold releases the site that the transaction holds, and notes another or none.
+func (o *openTx) hold(siteID cms.ID, units int64, release func()) {
 	if o.release != nil {
 		o.release()
 	}
-	o.siteID, o.units, o.release = cms.NoID, 0, nil
+	o.siteID, o.units, o.release = siteID, units, release
 }
 
 // siteNeededError asks for an open transaction to be run again with a site held.
@@ -181,7 +173,7 @@ func (*siteNeededError) Error() string { return "the site has to be held first" 
 // writeOpen is write for a transaction that others join by its context.
 func (s *Service) writeOpen(ctx context.Context, do func(ctx context.Context, tx cms.Tx) error) error {
 	open := &openTx{}
-	defer func() { open.end() }()
+	defer func() { open.hold(cms.NoID, 0, nil) }()
 	for {
 		err := s.write(ctx, func(tx cms.Tx) error {
 			open.tx, open.needs = tx, cms.Needs{}
@@ -191,12 +183,12 @@ func (s *Service) writeOpen(ctx context.Context, do func(ctx context.Context, tx
 		if !ok {
 			return err
 		}
-		open.end()
+		open.hold(cms.NoID, 0, nil)
 		release, err := s.sites.acquire(ctx, needed.siteID, needed.units)
 		if err != nil {
 			return err
 		}
-		open.take(needed.siteID, needed.units, release)
+		open.hold(needed.siteID, needed.units, release)
 	}
 }
 

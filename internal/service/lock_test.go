@@ -149,6 +149,37 @@ func TestKeyedRequestWaitsForItsSiteWithoutAConnection(t *testing.T) {
 	}
 }
 
+// A keyed request finds its site with the connection that it has: when all of
+// them are in keyed requests, a second one is not free.
+func TestKeyedRequestsNeedOneConnectionEach(t *testing.T) {
+	svc, who, store := openService(t, pgtest.URL(t))
+	site := createSite(t, svc, who)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	pool := store.Pools()["main"]
+	allInUse := make(chan struct{})
+	failed := make([]error, pool().Max)
+	var all sync.WaitGroup
+	for i := range failed {
+		all.Go(func() {
+			_, failed[i] = svc.Do(ctx, who, Once{Key: fmt.Sprint(i)}, func(ctx context.Context) (Answered, error) {
+				select {
+				case <-allInUse:
+				case <-ctx.Done():
+				}
+				_, err := svc.CreatePage(ctx, who, newPage(site.ID, fmt.Sprintf("/%d", i)))
+				return Answered{Status: 201, Body: []byte{}}, err
+			})
+		})
+	}
+	eventually(t, func() bool { return pool().InUse == pool().Max })
+	close(allInUse)
+	all.Wait()
+	if err := errors.Join(failed...); err != nil {
+		t.Error(err)
+	}
+}
+
 // While one transaction holds the row lock of a site in the database, the
 // writers of that site leave connections to the writers of others.
 func TestWritersOfALockedSiteLeaveConnections(t *testing.T) {

@@ -9,35 +9,33 @@ import (
 	"galley/internal/cms"
 )
 
-// positions remembers where in a sorted list the last item of an answer stood
-// when it was given out. A cursor is only the item's id: when the item's sort
-// value changes before the next request, going on from its new place would
-// skip items or meet them twice.
+// positions remembers the position that the last item of a list response had. A
+// cursor is only the id of the item: if its sort value changes before the next
+// request, continuing from its new position would skip or repeat items.
 //
-// It is bounded and may forget; a walk then goes on from where the item is
-// now. Where there are other nodes, one of them may have given the item out since,
-// at another place: then only the last one that a walk was given here counts, and
-// not for long.
+// It is bounded: a walk whose position is dropped continues from the present
+// position. Where other nodes may have sent the item since, only the last item of
+// a walk counts, for a short time.
 type positions struct {
 	mu         sync.Mutex
 	young, old map[positionKey]position
-	last       map[walk]lastGiven // of the young ones
-	bytes      int                // of the young ones' texts
+	last       map[walk]lastSent // of the young ones
+	bytes      int               // of the young ones' texts
 }
 
-// position is a place in a list, and the moment at which it was read there.
+// position is a position in a list, and the version of the store before the read.
 type position struct {
 	cms.PagePosition
 	asOf int64
 }
 
-// lastGiven is the item that a walk was given last, and when.
-type lastGiven struct {
+// lastSent is the item that was last sent to a walk, and when.
+type lastSent struct {
 	id cms.ID
 	at time.Time
 }
 
-// walk is a list as one caller goes through it.
+// walk identifies the requests of one caller for one list.
 type walk struct {
 	caller cms.ID
 	query  cms.PageQuery
@@ -46,16 +44,15 @@ type walk struct {
 
 var prefixSeed = maphash.MakeSeed()
 
-// walkOf names a list by its locale's own id: another one may become the default
-// meanwhile.
+// walkOf uses the id of the locale, since another one may become the default.
 func walkOf(who Caller, q cms.PageQuery, lv localeView) walk {
 	prefix := maphash.String(prefixSeed, q.PathPrefix)
 	q.LocaleID, q.PathPrefix = lv.id, ""
-	q.After, q.Limit = nil, 0 // a walk may change its step
+	q.After, q.Limit = nil, 0 // the limit may change from request to request
 	return walk{who.ID(), q, prefix}
 }
 
-// positionKey is where a walk goes on.
+// positionKey is a cursor of a walk.
 type positionKey struct {
 	walk
 	after cms.ID
@@ -65,17 +62,17 @@ type positionKey struct {
 const (
 	maxPositions     = 20_000
 	maxPositionBytes = 4 << 20 // of texts
-	// sharedWalk is how long a walk may take from one request to the next, where
-	// it may as well have gone to another node meanwhile.
+	// sharedWalk bounds the time between two requests of a walk that may have used
+	// another node in between.
 	sharedWalk = time.Minute
 )
 
 func newPositions() *positions {
-	return &positions{young: map[positionKey]position{}, last: map[walk]lastGiven{}}
+	return &positions{young: map[positionKey]position{}, last: map[walk]lastSent{}}
 }
 
 func (p *positions) remember(w walk, last position, now time.Time) {
-	last.Key.Text = strings.Clone(last.Key.Text) // it may be a part of something long
+	last.Key.Text = strings.Clone(last.Key.Text) // it may be part of a long string
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.young) >= maxPositions || p.bytes >= maxPositionBytes {
@@ -85,11 +82,11 @@ func (p *positions) remember(w walk, last position, now time.Time) {
 	key := positionKey{w, last.ID}
 	p.bytes += len(last.Key.Text) - len(p.young[key].Key.Text)
 	p.young[key] = last
-	p.last[w] = lastGiven{last.ID, now}
+	p.last[w] = lastSent{last.ID, now}
 }
 
-// recall returns where an item was given out. Alone tells that there are no other
-// nodes.
+// recall returns the position at which an item was sent. alone is set if there are
+// no other nodes.
 func (p *positions) recall(w walk, after cms.ID, alone bool, now time.Time) (position, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

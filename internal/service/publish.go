@@ -11,8 +11,8 @@ import (
 	"galley/internal/cms"
 )
 
-// Guard is when a publish needs to be confirmed: when it takes more than a
-// share of the live pages away, and at least Pages of them.
+// Guard is when a publish has to be confirmed: if it takes away more than a share of
+// the live pages, and at least Pages of them.
 type Guard struct {
 	Share float64
 	Pages int

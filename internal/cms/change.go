@@ -64,7 +64,7 @@ type FieldChange struct {
 // and the same in every list.
 func (c Change) ID() ID { return mixIDs(c.PageID, c.LocaleID) }
 
-// Place is where the change stands in a list.
+// Place is the place of the change in a list.
 func (c Change) Place() ChangePlace { return ChangePlace{c.PageID, c.LocaleID} }
 
 // mixIDs combines the random part of one id with that of another. It is its own
@@ -86,8 +86,8 @@ func ChangePlaces(id ID, locales Locales) []ChangePlace {
 	return places
 }
 
-// ChangePlace is where a change stands in a list: by page, the default values
-// first.
+// ChangePlace is the place of a change in a list, which is ordered by page, the
+// default values first.
 type ChangePlace struct{ PageID, LocaleID ID }
 
 // Compare orders two places.

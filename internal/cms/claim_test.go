@@ -45,7 +45,7 @@ func TestRouteClaims(t *testing.T) {
 	}
 }
 
-// clash tells whether any two claims of two owners can't stand together.
+// clash reports whether any two claims of two owners conflict.
 func clash(t *testing.T, as, bs []cms.Claim, pages ...cms.Page) bool {
 	t.Helper()
 	overrides := func(page, locale cms.ID) bool {

@@ -1,4 +1,3 @@
-// Package cms holds the nouns of Galley (sites, locales, pages, routes, apps)
-// and their rules. It knows nothing of SQL, HTTP or JSON; clocks, ids and
-// storage are handed in.
+// Package cms has the types of Galley (sites, locales, pages, routes, apps) and
+// their rules. It has no SQL, HTTP or JSON; clocks, ids and storage are passed in.
 package cms

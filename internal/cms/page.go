@@ -12,7 +12,7 @@ import (
 // live after an earlier publish.
 type Version int64
 
-// Editors change the draft; a publish makes the live version from it.
+// Editors change the draft; a publish copies it to the live version.
 const (
 	Draft Version = 0
 	Live  Version = 1
@@ -58,7 +58,7 @@ type Page struct {
 	UpdatedAt     time.Time
 	PublishedAt   *time.Time
 	DeletedAt     *time.Time
-	Since         int64 // live: the number of the publish that put it there
+	Since         int64 // live: the number of the publish that stored it
 }
 
 // Localization is a page in a locale other than the default: all values, and which

@@ -4,8 +4,7 @@ import (
 	"galley/internal/cms"
 )
 
-// absent stands for a value that a locale inherits, or that a page which is
-// not there does not have: it is not the same as an own null.
+// absent is a value that a locale inherits, or of a page that is not live.
 type absent struct{}
 
 // FieldChange is a value that differs; either side may be absent.
@@ -86,8 +85,7 @@ func diff(from, to Fields) map[string]FieldChange {
 	return fields
 }
 
-// inEffect has a null that only one side owns stand for what readers see: if
-// that is the same on both sides, it is no change.
+// inEffect replaces a null that only one side owns by the value that readers see.
 func inEffect(fields map[string]FieldChange, was, is Fields) {
 	for name, f := range fields {
 		if null(f.From) != null(f.To) {
@@ -113,8 +111,8 @@ func valueOf(f Fields, name string) any {
 	return absent{}
 }
 
-// describe says what a change to a page that stays live does in a locale. The
-// kinds are about the locale's own values: what it inherits is told elsewhere.
+// describe returns what a change of a page that remains live does in a locale. The
+// kinds depend on the locale's own values alone.
 func (c *Change) describe(was, is Fields) {
 	c.Pathname = is["pathname"].(string)
 	if was["pathname"] != is["pathname"] {

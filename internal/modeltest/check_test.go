@@ -92,7 +92,7 @@ func (w *world) list(s *Site, ref service.VersionRef, l *Locale, offline bool) [
 }
 
 // sameAtTheEdge asks the edge for the same list. It keeps answers in memory,
-// and must never give out one that is no longer right.
+// and must never return an outdated one.
 func (w *world) sameAtTheEdge(s *Site, ref service.VersionRef, l *Locale, offline bool, want []json.RawMessage) {
 	version := map[cms.Version]string{cms.Draft: "ref:draft", cms.Live: "ref:live"}[ref.Version]
 	if ref.Publish != cms.NoID {
@@ -216,7 +216,7 @@ func (w *world) checkVersion(s *Site, name string, ref service.VersionRef, v Ver
 		if diff := cmp.Diff(online, w.list(s, ref, l, false), cmpopts.EquateEmpty()); diff != "" {
 			w.t.Fatalf("readers of %s in %s see other online pages (-model +service):\n%s", name, l.Code, diff)
 		}
-		// What comes in turns keeps a step cheap, so that there can be more.
+		// Checking only some at a time allows more steps.
 		if turn := (i + w.steps) % len(s.shown()); turn == 0 {
 			w.checkLookups(s, name, ref, l, v)
 		} else if turn == 1 {
@@ -299,7 +299,7 @@ func (w *world) checkChanges(s *Site) {
 
 func (w *world) checkSelection(s *Site, sel Selection) {
 	w.t.Helper()
-	want := s.told(s.pending(sel))
+	want := s.shownChanges(s.pending(sel))
 	if diff := cmp.Diff(want, w.readChanges(s, sel), cmpopts.EquateEmpty()); diff != "" {
 		w.t.Fatalf("the changes of %v are others (-model +service):\n%s", sel, diff)
 	}
@@ -330,16 +330,16 @@ func (s Selection) request() cms.SelectionRequest {
 	return r
 }
 
-// toldChange is a change as the interface tells it.
-type toldChange struct {
+// shownChange is a change as the interface shows it.
+type shownChange struct {
 	Change
 	Locale string
 }
 
-// told are changes in the order and form of the interface, where a value that
+// shownChanges are changes in the order and form of the interface, where a value that
 // is absent is null.
-func (s *Site) told(changes []Change) []toldChange {
-	var list []toldChange
+func (s *Site) shownChanges(changes []Change) []shownChange {
+	var list []shownChange
 	for _, c := range changes {
 		code := s.locale(s.Default).Code
 		if l := s.locale(c.LocaleID); l != nil {
@@ -354,9 +354,9 @@ func (s *Site) told(changes []Change) []toldChange {
 			}
 		}
 		c.Fields = fields
-		list = append(list, toldChange{c, code})
+		list = append(list, shownChange{c, code})
 	}
-	slices.SortFunc(list, func(a, b toldChange) int {
+	slices.SortFunc(list, func(a, b shownChange) int {
 		if order := cms.CompareIDs(a.PageID, b.PageID); order != 0 {
 			return order
 		}
@@ -366,14 +366,14 @@ func (s *Site) told(changes []Change) []toldChange {
 }
 
 // readChanges walks the list in parts of a size that differs from step to step.
-func (w *world) readChanges(s *Site, sel Selection) []toldChange {
+func (w *world) readChanges(s *Site, sel Selection) []shownChange {
 	return w.walk(func(q cms.ListQuery) (cms.List[service.ChangeView], error) {
 		review, err := w.svc.Changes(w.ctx(), w.who, s.ID, sel.request(), q)
 		return review.List, err
 	})
 }
 
-func (w *world) walk(read func(cms.ListQuery) (cms.List[service.ChangeView], error)) []toldChange {
+func (w *world) walk(read func(cms.ListQuery) (cms.List[service.ChangeView], error)) []shownChange {
 	var all []service.ChangeView
 	for q := (cms.ListQuery{Limit: 1 + w.steps%4}); ; {
 		list, err := read(q)
@@ -386,19 +386,19 @@ func (w *world) walk(read func(cms.ListQuery) (cms.List[service.ChangeView], err
 	}
 }
 
-func toldBy(views []service.ChangeView) []toldChange {
-	var list []toldChange
+func toldBy(views []service.ChangeView) []shownChange {
+	var list []shownChange
 	for _, c := range views {
-		told := toldChange{Locale: c.Locale, Change: Change{
+		shown := shownChange{Locale: c.Locale, Change: Change{
 			PageID: c.PageID, LocaleID: c.LocaleID, Kind: c.Kind, Pathname: c.Pathname, Fields: map[string]FieldChange{},
 		}}
 		if c.PreviousPathname != nil {
-			told.PreviousPathname = *c.PreviousPathname
+			shown.PreviousPathname = *c.PreviousPathname
 		}
 		for _, f := range c.Fields {
-			told.Fields[f.Field] = FieldChange{f.From, f.To}
+			shown.Fields[f.Field] = FieldChange{f.From, f.To}
 		}
-		list = append(list, told)
+		list = append(list, shown)
 	}
 	return list
 }

@@ -1,4 +1,3 @@
-// Package modeltest runs random sequences of operations against the service
-// and against a small model that is obviously right, and compares what readers
-// see.
+// Package modeltest runs random operations against the service and against a small
+// model, and compares what readers see.
 package modeltest

@@ -10,8 +10,8 @@ import (
 	"galley/internal/service"
 )
 
-// toldPublish is a publish as the interface tells it.
-type toldPublish struct {
+// shownPublish is a publish as the interface shows it.
+type shownPublish struct {
 	ID, Previous, RestoredFrom cms.ID
 	Status                     cms.PublishStatus
 	ChangeCount                int
@@ -23,14 +23,14 @@ func (w *world) checkHistory(s *Site) {
 	w.t.Helper()
 	list, err := w.svc.Publishes(w.ctx(), w.who, s.ID, cms.ListQuery{Limit: cms.MaxLimit})
 	w.must(err)
-	var want []toldPublish
+	var want []shownPublish
 	for _, p := range slices.Backward(s.Publishes) {
-		want = append(want, toldPublish{p.ID, p.Previous, p.RestoredFrom, p.Status, p.ChangeCount})
+		want = append(want, shownPublish{p.ID, p.Previous, p.RestoredFrom, p.Status, p.ChangeCount})
 	}
 	if len(want) > cms.MaxLimit {
 		want = want[:cms.MaxLimit]
 	}
-	if diff := cmp.Diff(want, toldPublishes(list.Items), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(want, shownPublishes(list.Items), cmpopts.EquateEmpty()); diff != "" {
 		w.t.Fatalf("the publishes are others (-model +service):\n%s", diff)
 	}
 	if len(s.wentLive) > 0 {
@@ -41,19 +41,19 @@ func (w *world) checkHistory(s *Site) {
 	}
 }
 
-func toldPublishes(list []cms.Publish) []toldPublish {
-	var told []toldPublish
+func shownPublishes(list []cms.Publish) []shownPublish {
+	var shown []shownPublish
 	for _, p := range list {
-		t := toldPublish{ID: p.ID, Status: p.Status, ChangeCount: p.ChangeCount}
+		t := shownPublish{ID: p.ID, Status: p.Status, ChangeCount: p.ChangeCount}
 		if p.PreviousID != nil {
 			t.Previous = *p.PreviousID
 		}
 		if p.RestoredFrom != nil {
 			t.RestoredFrom = *p.RestoredFrom
 		}
-		told = append(told, t)
+		shown = append(shown, t)
 	}
-	return told
+	return shown
 }
 
 // checkPast compares what a publish left and what it changed. In a locale that
@@ -74,7 +74,7 @@ func (w *world) checkPast(s *Site, p *Publish) {
 	})
 	// What was hidden before it, and still is, had no part in it.
 	locales := slices.DeleteFunc(slices.Clone(s.Locales), func(l *Locale) bool { return l.Hidden && l.since <= slices.Index(s.wentLive, p) })
-	want := s.told(s.changes(p.Before, p.Live, locales))
+	want := s.shownChanges(s.changes(p.Before, p.Live, locales))
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		w.t.Fatalf("the changes of %s are others (-model +service):\n%s", name, diff)
 	}

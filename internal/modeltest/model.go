@@ -214,7 +214,7 @@ func (s *Site) codeTaken(code string) bool {
 	return slices.ContainsFunc(s.shown(), func(l *Locale) bool { return l.Code == code })
 }
 
-// clash tells whether in some locale a pathname would belong to two.
+// clash reports whether in some locale two pages or routes have one pathname.
 func (s *Site) clash(v Version) bool {
 	for _, l := range s.shown() {
 		taken := map[any]bool{}
@@ -237,7 +237,7 @@ func (s *Site) clash(v Version) bool {
 	return false
 }
 
-// published is the live version that a publish of a selection gives.
+// published is the live version after the publish of a selection.
 func (s *Site) published(sel Selection) Version {
 	next := Version{}
 	for _, id := range s.PageIDs {
@@ -280,9 +280,8 @@ func (s *Site) publishedPage(id cms.ID, draft, live *Page, sel Selection) *Page 
 	return next
 }
 
-// restored is the live version that going back to an earlier one gives. What
-// is hidden stays as it is now; a page that is not live now has nothing to
-// stay, and comes back with what it had.
+// restored is the live version after a restore. Hidden values do not change; a page
+// that is not live now gets back those that it had.
 func (s *Site) restored(past Version) Version {
 	next := past.clone()
 	for id, p := range next {

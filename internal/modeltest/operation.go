@@ -9,8 +9,8 @@ import (
 	"galley/internal/cms"
 )
 
-// Every operation answers the code of the error that it meets, or "" when it
-// is done. Ids of what is made come from the service.
+// Every operation returns the code of its error, or "". Ids of new resources come
+// from the service.
 
 const (
 	done       cms.Code = ""
@@ -33,7 +33,7 @@ func NewSite(id, localeID cms.ID, code string) *Site {
 	}
 }
 
-// saveDraft puts a page's draft in place unless its pathname is taken.
+// saveDraft stores a page's draft unless its pathname is taken.
 func (s *Site) saveDraft(id cms.ID, p Page) cms.Code {
 	next := s.Draft.with(id, p)
 	if !s.Unchecked && s.clash(next) {
@@ -43,7 +43,7 @@ func (s *Site) saveDraft(id cms.ID, p Page) cms.Code {
 	return done
 }
 
-// CreatePage makes a page in the draft.
+// CreatePage creates a page in the draft.
 func (s *Site) CreatePage(id cms.ID, name string, set Fields, now time.Time) cms.Code {
 	if s.Deleted {
 		return notFound
@@ -272,7 +272,8 @@ func (s *Site) route(id cms.ID) *Route {
 	return s.Routes[i]
 }
 
-// routeClash tells whether routes meet each other or a page, draft or live.
+// routeClash reports whether a route conflicts with another or with a page, draft or
+// live.
 func (s *Site) routeClash() bool {
 	taken := map[string]bool{}
 	for _, r := range s.Routes {
@@ -284,5 +285,5 @@ func (s *Site) routeClash() bool {
 	return s.clash(s.Draft) || s.clash(s.Live)
 }
 
-// samePlan tells whether two publishes would do the same.
+// samePlan reports whether two publishes would do the same.
 func samePlan(a, b []Change) bool { return reflect.DeepEqual(a, b) }

@@ -8,7 +8,7 @@ import (
 	"galley/internal/cms"
 )
 
-// Ask is what a publish is asked for.
+// Ask is the request of a publish.
 type Ask struct {
 	Select    Selection
 	Confirm   bool
@@ -34,19 +34,19 @@ func (s *Site) Publish(id cms.ID, ask Ask, guard Guard, now time.Time) cms.Code 
 	return s.goLive(p, s.published(ask.Select), guard, now)
 }
 
-// has tells whether everything that a selection names is there.
+// has reports whether everything that a selection names exists.
 func (s *Site) has(sel Selection) bool {
 	gone := slices.ContainsFunc(sel.Pages, func(id cms.ID) bool { return s.Draft.at(id) == nil && s.Live.at(id) == nil })
 	return !s.Deleted && !gone && !slices.ContainsFunc(sel.Locales, func(id cms.ID) bool { return !s.visible(id) })
 }
 
-// movedOn tells whether neither a publish of the selection nor one of everything
+// movedOn reports whether neither a publish of the selection nor one of everything
 // would do what was reviewed.
 func (s *Site) movedOn(reviewed *[]Change, sel Selection) bool {
 	return reviewed != nil && !samePlan(*reviewed, s.planned(sel)) && !samePlan(*reviewed, s.planned(Selection{}))
 }
 
-// goLive makes a version the live one, unless it can't be or is so already.
+// goLive replaces the live version, if the new one is allowed and differs.
 func (s *Site) goLive(p *Publish, next Version, guard Guard, now time.Time) cms.Code {
 	changes := s.changes(s.Live, next, s.shown())
 	p.Changed = map[cms.ID]bool{}
@@ -89,7 +89,7 @@ func (s *Site) goLive(p *Publish, next Version, guard Guard, now time.Time) cms.
 	return done
 }
 
-// lastLive is the publish that made the live version what it is.
+// lastLive is the last publish that changed the live version.
 func (s *Site) lastLive() *Publish {
 	if len(s.wentLive) == 0 {
 		return nil
@@ -105,7 +105,7 @@ func (s *Site) publish(id cms.ID) *Publish {
 	return s.Publishes[i]
 }
 
-// RestorePublish makes the live version what it was after a publish.
+// RestorePublish restores the live version that a publish left.
 func (s *Site) RestorePublish(id, from cms.ID, now time.Time) cms.Code {
 	p := s.publish(from)
 	switch {
@@ -130,7 +130,7 @@ func (s *Site) CancelPublish(id cms.ID) cms.Code {
 	return done
 }
 
-// due are the scheduled publishes whose time has come.
+// due are the scheduled publishes that are due.
 func (s *Site) due(now time.Time) []*Publish {
 	return slices.DeleteFunc(slices.Clone(s.Publishes), func(p *Publish) bool {
 		return p.Status != cms.StatusScheduled || p.PublishAt.After(now)
@@ -145,7 +145,7 @@ func (s *Site) run(p *Publish, guard Guard, now time.Time) {
 	}
 }
 
-// Copies are the ids that a copy of a site has for what it is made of.
+// Copies are the ids of the parts of a copied site.
 type Copies struct {
 	Site    cms.ID
 	Publish cms.ID

@@ -63,7 +63,7 @@ func (w *world) publish(s *Site, st step) (cms.Code, error) {
 		ask.Reviewed = &saved.changes
 	}
 	if st.op == "schedule" {
-		// No two at one moment: which of them is first is nobody's business.
+		// No two at one time: their order would be undefined.
 		w.schedules++
 		ask.PublishAt = w.now().Add(time.Duration(st.seconds)*time.Second + time.Duration(w.schedules)*time.Millisecond)
 		request.PublishAt = cms.Some(new(ask.PublishAt))
@@ -167,7 +167,7 @@ func (w *world) publishInParts(s *Site, _ step) (cms.Code, error) {
 }
 
 // publishCopy publishes parts of a copy of a site and reads what is live then,
-// without what tells copies apart. A clash is returned, and the copy is gone.
+// without what differs between copies. A clash is returned, and the copy is gone.
 func (w *world) publishCopy(s *Site, parts func(*Site) []cms.PublishRequest) (reading, error) {
 	twin, err := w.duplicate(s)
 	if err != nil {

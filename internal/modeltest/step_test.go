@@ -26,7 +26,7 @@ type step struct {
 	path    string // of a route; of the page, in a batch
 	rename  bool
 	set     Fields
-	inherit []string // fields that a locale other than the default gives up
+	inherit []string // fields that a locale other than the default inherits again
 	pages   []int    // nil: all
 	locales []int    // nil: all
 	plan    plan
@@ -187,7 +187,7 @@ func optional[T any](value any) cms.Opt[*T] {
 	return cms.Some(new(value.(T)))
 }
 
-// A page's name tells it from others in a copy of its site, so it begins with
+// A page's name identifies it in a copy of its site, so it begins with
 // what never changes.
 func rootName(name string) string { return strings.TrimSuffix(name, "'") }
 
@@ -460,7 +460,7 @@ func (w *world) restoreSite(s *Site, _ step) (cms.Code, error) {
 	return done, err
 }
 
-// wait lets time pass and runs what has become due, in the order of its times.
+// wait advances the clock and runs what is due, in order.
 func (w *world) wait(_ *Site, st step) (cms.Code, error) {
 	w.clock.advance(time.Duration(st.seconds) * time.Second)
 	for {

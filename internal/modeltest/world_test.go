@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(pgtest.Run(m))
 }
 
-// guard is low, so that few pages are enough to meet it.
+// guard is low, so that few pages are enough to reach it.
 var guard = Guard{Share: 0.5, Pages: 3}
 
 const maxSites = 2

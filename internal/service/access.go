@@ -224,7 +224,7 @@ type target struct {
 // ofSite addresses a site.
 func ofSite(id cms.ID) target { return target{kind: cms.KindSite, ref: Ref{SiteID: id}} }
 
-// check refuses a caller who may not reach the site of the target.
+// check refuses a caller that may not reach the site of the target.
 func (t target) check(who Caller, site cms.Site) error {
 	if t.deleted {
 		return who.reaches(site)

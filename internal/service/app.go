@@ -172,7 +172,7 @@ func (c Caller) lockApp(ctx context.Context, tx cms.Tx, id cms.ID) (cms.App, err
 	return app, c.mayManage(app)
 }
 
-// RotateAppKey gives an app a new key and returns it, this once.
+// RotateAppKey adds a new key to an app and returns it, this once.
 func (s *Service) RotateAppKey(ctx context.Context, who Caller, id cms.ID, in Input[cms.RotateKey]) (cms.App, cms.AppKey, error) {
 	key := cms.NewAppKey()
 	var app cms.App

@@ -14,7 +14,7 @@ type Request struct {
 	Actor     string // the person that X-Actor names; "": none
 }
 
-// actor is who writes: a caller, the operator, or the service by itself.
+// actor is the author of a write: a caller, the operator or the service.
 type actor struct {
 	workspaceID cms.ID
 	appID       cms.ID

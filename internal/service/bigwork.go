@@ -8,7 +8,7 @@ import (
 	"galley/internal/cms"
 )
 
-// bigWork lets a workspace run one big job at a time. Where the store has one
+// bigWork limits a workspace to one big job at a time. Where the store has one
 // writer, a job that delayed others is followed by a pause of its own length.
 type bigWork struct {
 	jobs   *semaphores  // of workspaces

@@ -61,7 +61,7 @@ func (s *Service) Changes(ctx context.Context, who Caller, siteID cms.ID, ask cm
 		if err != nil {
 			return err
 		}
-		// This comes after the beginning of the view, which then shows nothing newer.
+		// This check follows the beginning of the view, which then has nothing newer.
 		if known, ok := s.knownReviews.GetIfPresent(key); ok && s.isCurrentReview(known, siteID, at) {
 			list.reviewed = known
 			list.List, err = f.changesAfter(ctx, r, selected, place, q.Limit)

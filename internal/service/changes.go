@@ -10,8 +10,8 @@ import (
 	"galley/internal/cms"
 )
 
-// changes numbers the commits that this node knows of. What was read at one
-// number is current while nothing that it follows from has a later one.
+// changes numbers the commits that this node knows of. A read is current while
+// none of its subjects has a later number.
 type changes struct {
 	mu         sync.RWMutex
 	number     int64

@@ -26,8 +26,8 @@ type Answered struct {
 	Sealed   bool
 }
 
-// repeat is the answer that was kept for the request, if the caller could still
-// make the request.
+// repeat returns the stored answer, if the caller still has the rights that the
+// request needs.
 func (o Once) repeat(ctx context.Context, r cms.Reader, who Caller, kept cms.KeptAnswer, err error) (Answered, error) {
 	if err == nil && kept.Request != o.Request {
 		err = errOtherRequest
@@ -112,7 +112,7 @@ func (s *Service) Do(ctx context.Context, who Caller, once Once, run func(contex
 	return answered, err
 }
 
-// ForgetAnswers drops the answers that are no longer repeated.
+// ForgetAnswers removes the answers that are no longer repeated.
 func (s *Service) ForgetAnswers(ctx context.Context) error {
 	before := s.now().Add(-cms.KeptFor)
 	return s.inChunks(ctx, func(tx cms.Tx, limit int) (int, error) { return tx.ForgetAnswers(ctx, before, limit) })

@@ -31,7 +31,7 @@ type ReadPage struct {
 }
 
 // Page reads a page: in one statement if it exists and the caller may read it,
-// and otherwise in a view, which tells which error it is.
+// and otherwise in a view, which determines the error.
 func (s *Service) Page(ctx context.Context, who Caller, q ReadPage) (PageView, error) {
 	var view PageView
 	siteID := q.Ref.SiteID

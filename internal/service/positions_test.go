@@ -23,8 +23,8 @@ func TestPositionsAreBoundedInBytes(t *testing.T) {
 	if most := 2*maxPositionBytes/len(long) + 2; len(p.young)+len(p.old) > most {
 		t.Errorf("%d are remembered, at most %d should be", len(p.young)+len(p.old), most)
 	}
-	// One that is remembered again and again takes no more room, and nobody
-	// else's.
+	// One that is remembered again and again takes no more room, and none of
+	// the others'.
 	again := position{PagePosition: cms.PagePosition{ID: cms.NewID()}}
 	again.Key.Text = long
 	for range 10 * maxPositionBytes / len(long) {

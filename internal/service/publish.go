@@ -345,8 +345,8 @@ func markDrafts(ctx context.Context, tx cms.Tx, rel *release, p cms.Publish) err
 	return nil
 }
 
-// RestorePublish makes the live version what it was after a publish, as a new
-// publish. The draft is untouched.
+// RestorePublish restores the live version that a publish left, as a new publish.
+// The draft does not change.
 func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID, body Empty) (cms.Publish, error) {
 	var p cms.Publish
 	err := s.inSite(ctx, who, ofPublish(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
@@ -385,7 +385,7 @@ func (s *Service) releaseNew(ctx context.Context, tx cms.Tx, who Caller, f siteS
 	return s.record(ctx, tx, who.actor(), wrotePublish(nil, *p))
 }
 
-// rewind computes what would make the live version what it was after a publish.
+// rewind computes what restores the live version that a publish left.
 func (f siteSnapshot) rewind(ctx context.Context, tx cms.Tx, seq int64) (*release, error) {
 	ids, err := tx.PagesSince(ctx, f.site.ID, seq)
 	if err != nil {

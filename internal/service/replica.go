@@ -64,7 +64,7 @@ type progress struct {
 
 // readReplica reads from the replica, and reports whether the result counts.
 //
-// The order makes it right: it loads the progress of the replica, then reads, and
+// The order is essential: it loads the progress of the replica, then reads, and
 // then checks that nothing has changed since that progress. So the replica had
 // every change that was known by then, and the result may be cached under any
 // version that was taken before, like one from the store.

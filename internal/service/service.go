@@ -20,11 +20,11 @@ type Store interface {
 
 	// Shared reports whether other nodes may write to the store.
 	Shared() bool
-	// Notify tells the other nodes what a commit changed. It does not wait, and a
+	// Notify sends what a commit changed to the other nodes. It does not wait, and a
 	// notification may be lost.
 	Notify(changed []cms.Subject)
-	// Listen reports what others change until the context ends, and whether it
-	// can at the moment. A change of nothing in particular may be one of anything.
+	// Listen reports what others change until the context ends, and whether it is
+	// connected. A change without subjects may be one of anything.
 	Listen(ctx context.Context, changed func(...cms.Subject), listening func(bool))
 }
 

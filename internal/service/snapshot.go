@@ -8,7 +8,7 @@ import (
 
 // siteSnapshot is a site with its locales. Most requests need it and it seldom
 // changes: the statement that finds a page also returns the revision of its
-// site, which tells whether the snapshot in memory is current.
+// site, by which the snapshot in memory is checked.
 type siteSnapshot struct {
 	site     cms.Site
 	locales  cms.Locales // shared: never changed in place

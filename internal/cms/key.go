@@ -7,13 +7,13 @@ import (
 	"math/big"
 	"regexp"
 	"strings"
+	"unicode"
 )
 
 const (
 	keyPrefix     = "sk_"
 	keyBodyLen    = 43 // base62 digits of 32 bytes
 	keyCheckLen   = 6  // base62 digits of a CRC-32
-	base62        = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	keyHintLength = 4
 )
 
@@ -61,15 +61,12 @@ func keyChecksum(body string) string {
 }
 
 func base62Digits(n *big.Int, length int) string {
-	digits := n.Text(62) // the library's alphabet has the lower case first
+	digits := n.Text(62) // the library has the lower case first
 	digits = strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z':
-			return r - 'a' + 'A'
-		case r >= 'A' && r <= 'Z':
-			return r - 'A' + 'a'
+		if unicode.IsUpper(r) {
+			return unicode.ToLower(r)
 		}
-		return r
+		return unicode.ToUpper(r)
 	}, digits)
-	return strings.Repeat(base62[:1], length-len(digits)) + digits
+	return strings.Repeat("0", length-len(digits)) + digits
 }

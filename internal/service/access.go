@@ -120,23 +120,15 @@ func (u *usage) note(app *cms.App, at time.Time) {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.apps == nil {
-		u.apps = map[cms.ID]appUse{}
-	}
 	u.apps[app.ID] = appUse{app.WorkspaceID, at}
-}
-
-func (u *usage) take() map[cms.ID]appUse {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	taken := u.apps
-	u.apps = nil
-	return taken
 }
 
 // SaveUsage stores when apps were last used.
 func (s *Service) SaveUsage(ctx context.Context) error {
-	used := s.usage.take()
+	s.usage.mu.Lock()
+	used := s.usage.apps
+	s.usage.apps = map[cms.ID]appUse{}
+	s.usage.mu.Unlock()
 	if len(used) == 0 {
 		return nil
 	}

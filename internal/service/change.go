@@ -62,13 +62,13 @@ func (s *Service) Changes(ctx context.Context, who Caller, siteID cms.ID, ask cm
 			return err
 		}
 		// This check follows the beginning of the view, which then has nothing newer.
-		if known, ok := s.knownReviews.GetIfPresent(key); ok && s.isCurrentReview(known, siteID, at) {
-			list.reviewed = known
-			list.List, err = f.changesAfter(ctx, r, selected, place, q.Limit)
-			return err
-		}
-		list.List, list.reviewed, err = f.reviewAll(ctx, r, selected, place, q.Limit)
+		known, ok := s.knownReviews.GetIfPresent(key)
+		whole := !ok || !s.isCurrentReview(known, siteID, at)
+		list.List, list.reviewed, err = f.review(ctx, r, selected, place, q.Limit, whole)
 		list.version, list.at = version, at
+		if !whole {
+			list.reviewed = known
+		}
 		return err
 	})
 	if err == nil {
@@ -87,32 +87,27 @@ func (s *Service) isCurrentReview(known reviewed, siteID cms.ID, now time.Time) 
 	return s.changes.unchanged(known.version, cms.SubjectsOf(siteID, cms.Draft)...) && (maxAge == 0 || now.Sub(known.at) < maxAge)
 }
 
-// changesAfter lists changes after a place.
-func (f siteSnapshot) changesAfter(ctx context.Context, r cms.Reader, selected cms.Selection, place cms.ChangePlace, limit int) (cms.List[ChangeView], error) {
-	var views []ChangeView
-	err := f.eachChange(ctx, r, selected, dirtyWalk{from: place.PageID, chunk: limit + 1}, func(c cms.Change) bool {
-		if c.Place().Compare(place) > 0 {
-			views = append(views, f.viewChange(c))
-		}
-		return len(views) <= limit
-	})
-	return cms.CutList(views, limit), err
-}
-
-// reviewAll is changesAfter that reads the whole list, for its plan and summary.
-func (f siteSnapshot) reviewAll(ctx context.Context, r cms.Reader, selected cms.Selection, place cms.ChangePlace, limit int) (cms.List[ChangeView], reviewed, error) {
+// review lists changes after a place. With whole it reads the whole list, for its
+// plan and summary.
+func (f siteSnapshot) review(ctx context.Context, r cms.Reader, selected cms.Selection, place cms.ChangePlace, limit int, whole bool) (cms.List[ChangeView], reviewed, error) {
 	var views []ChangeView
 	hash, sum := newPlanHash(), Summary{ByKind: map[cms.ChangeKind]int{}, ByLocale: map[string]int{}}
-	err := f.eachChange(ctx, r, selected, dirtyWalk{}, func(c cms.Change) bool {
+	walk := dirtyWalk{}
+	if !whole {
+		walk = dirtyWalk{from: place.PageID, chunk: limit + 1}
+	}
+	err := f.eachChange(ctx, r, selected, walk, func(c cms.Change) bool {
 		view := f.viewChange(c)
-		hash.add(c)
-		sum.Total++
-		sum.ByKind[c.Kind]++
-		sum.ByLocale[view.Locale]++
+		if whole {
+			hash.add(c)
+			sum.Total++
+			sum.ByKind[c.Kind]++
+			sum.ByLocale[view.Locale]++
+		}
 		if len(views) <= limit && c.Place().Compare(place) > 0 {
 			views = append(views, view)
 		}
-		return true
+		return whole || len(views) <= limit
 	})
 	return cms.CutList(views, limit), reviewed{Plan: hash.plan(), Summary: sum}, err
 }

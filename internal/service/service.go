@@ -58,6 +58,7 @@ type AuditState func(resource any) []byte
 func New(store Store, clock func() time.Time, encode AuditState) *Service {
 	return &Service{
 		store: store, clock: clock, encode: encode, Guard: DefaultGuard, positions: newPositions(),
+		usage:        usage{apps: map[cms.ID]appUse{}},
 		bigWork:      bigWork{jobs: newSemaphores(1, maxBigJobs)},
 		sites:        newSemaphores(siteWriters, maxSiteUsers),
 		reviews:      newSemaphores(maxReviews-1, maxReviewUsers),

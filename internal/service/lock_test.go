@@ -173,8 +173,12 @@ func TestKeyedRequestsNeedOneConnectionEach(t *testing.T) {
 		})
 	}
 	eventually(t, func() bool { return pool().InUse == pool().Max })
+	waits := pool().Waits
 	close(allInUse)
 	all.Wait()
+	if n := pool().Waits - waits; n > 0 {
+		t.Errorf("requests waited %d times for a second connection", n)
+	}
 	if err := errors.Join(failed...); err != nil {
 		t.Error(err)
 	}

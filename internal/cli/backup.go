@@ -105,11 +105,7 @@ func (c *restoreCommand) Run(t *terminal) error {
 }
 
 func (c *restoreCommand) restore(t *terminal, file *backup.File) error {
-	latest, err := sqlstore.LatestSchema()
-	if err != nil {
-		return err
-	}
-	if file.Schema > latest {
+	if latest := sqlstore.LatestSchema(); file.Schema > latest {
 		return fmt.Errorf("%s has schema version %d and this program supports up to %d: use a newer galley", c.File, file.Schema, latest)
 	}
 	start := time.Now()

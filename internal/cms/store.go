@@ -208,7 +208,7 @@ type Tx interface {
 	MarkPages(ctx context.Context, siteID ID, ids []ID, publishedAt *time.Time, dirty bool) error
 	// HiddenLive are the pages that were last live with locales that are hidden,
 	// with the values of those locales alone.
-	HiddenLive(ctx context.Context, siteID ID, ids []ID) (map[ID]Page, error)
+	HiddenLive(ctx context.Context, siteID ID, ids []ID) (map[ID]*Page, error)
 	// PurgeHistory removes for good the publishes of a site before the one of this
 	// number, and what only they show.
 	PurgeHistory(ctx context.Context, siteID ID, seq int64) error

@@ -24,7 +24,7 @@ type answer struct {
 	location string
 	secret   bool // the body has a key: nobody may store it
 
-	about   []cms.Subject // all that a read follows from; nil: it is not to be kept
+	about  []cms.Subject // all that a read follows from; nil: it is not to be kept
 	onSend func()        // to be called each time that the answer is given out
 }
 

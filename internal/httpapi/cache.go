@@ -36,7 +36,7 @@ type keptAnswer struct {
 	about   []cms.Subject // the credential included
 	version int64         // of the store before it was read
 	readAt  time.Time
-	onSend func()
+	onSend  func()
 }
 
 // keptOverhead is about what an answer takes beside its text.

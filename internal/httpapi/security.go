@@ -5,13 +5,13 @@ import "net/http"
 // The values of headers that every answer has, made once: nobody changes them.
 // Their names are written as net/http keeps them.
 var (
-	noSniffing  = []string{"nosniff"}
-	noContents  = []string{"default-src 'none'; frame-ancestors 'none'"}
-	noReferrer  = []string{"no-referrer"}
-	noFrames    = []string{"DENY"}
-	sameOrigin  = []string{"same-origin"}
-	cacheControl   = []string{"private, no-cache"}
-	contentJSON = []string{"application/json; charset=utf-8"}
+	noSniffing   = []string{"nosniff"}
+	noContents   = []string{"default-src 'none'; frame-ancestors 'none'"}
+	noReferrer   = []string{"no-referrer"}
+	noFrames     = []string{"DENY"}
+	sameOrigin   = []string{"same-origin"}
+	cacheControl = []string{"private, no-cache"}
+	contentJSON  = []string{"application/json; charset=utf-8"}
 )
 
 // protect sets the headers that keep a browser from making anything of an

@@ -79,7 +79,7 @@ func (rel *release) keepHidden(ctx context.Context, tx cms.Tx, f siteSnapshot) e
 	hidden, err := tx.HiddenLive(ctx, f.site.ID, ids)
 	for i, page := range rel.pages {
 		if was, ok := hidden[page.ID()]; ok {
-			page.After.KeepHidden(was)
+			page.After.KeepHidden(*was)
 			rel.pages[i].AsDraft = false
 		}
 	}

@@ -59,26 +59,23 @@ func (q queries) LockApp(ctx context.Context, workspaceID, id cms.ID) (cms.App, 
 }
 
 func (q queries) app(ctx context.Context, lock string, workspaceID, id cms.ID) (cms.App, error) {
-	a, err := one(ctx, q, scanApp, `select `+appColumns+` from app a where a.workspace_id = ? and a.id = ?`+lock, workspaceID, id)
-	return found(cms.KindApp, a, err)
+	return one(ctx, q, cms.KindApp, scanApp, `select `+appColumns+` from app a where a.workspace_id = ? and a.id = ?`+lock, workspaceID, id)
 }
 
 func (q queries) AppOf(ctx context.Context, id cms.ID) (cms.App, error) {
-	a, err := one(ctx, q, scanApp, `select `+appColumns+` from app a where a.id = ?`, id)
-	return found(cms.KindApp, a, err)
+	return one(ctx, q, cms.KindApp, scanApp, `select `+appColumns+` from app a where a.id = ?`, id)
 }
 
 func (q queries) AppByKey(ctx context.Context, hash cms.KeyHash, now time.Time) (cms.App, *time.Time, error) {
 	var end *time.Time
 	var makerRate *string
-	a, err := one(ctx, q, func(r row) (cms.App, error) {
+	a, err := one(ctx, q, cms.KindApp, func(r row) (cms.App, error) {
 		return scanApp(withColumn(withColumn(r, &makerRate), scanNullTime(&end)))
 	}, `select `+appColumns+`, k.expires_at, m.rate
 		from app_key k join app a on a.workspace_id = k.workspace_id and a.id = k.app_id
 		left join app m on m.id = a.made_by
 		where k.hash = ? and (k.expires_at is null or k.expires_at > ?)
 			and (a.expires_at is null or a.expires_at > ?) and a.deleted_at is null`, hash, now, now)
-	a, err = found(cms.KindApp, a, err)
 	a.MakerRate = orEmpty(makerRate)
 	if end == nil || (a.ExpiresAt != nil && a.ExpiresAt.Before(*end)) {
 		end = a.ExpiresAt

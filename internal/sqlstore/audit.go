@@ -1,11 +1,15 @@
 package sqlstore
 
 import (
+	"bytes"
 	"context"
-	"errors"
+	_ "embed"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/klauspost/compress/s2"
 
 	"galley/internal/cms"
 )
@@ -56,15 +60,15 @@ func nullText(s string) *string {
 
 func (q queries) AuditEntry(ctx context.Context, workspaceID, id cms.ID) (cms.AuditEntry, error) {
 	const where = `where e.workspace_id = ? and e.id = ?`
-	e, err := one(ctx, q, scanAuditEntry, auditRead+where, workspaceID, id)
-	if errors.Is(err, errNoRows) {
-		e, err = one(ctx, q, scanOldAuditEntry, oldAuditRead+where, workspaceID, id)
+	e, err := one(ctx, q, cms.KindAudit, scanAuditEntry, auditRead+where, workspaceID, id)
+	if cms.CodeOf(err) == cms.CodeNotFound {
+		e, err = one(ctx, q, cms.KindAudit, scanOldAuditEntry, oldAuditRead+where, workspaceID, id)
 	}
-	return found(cms.KindAudit, e, err)
+	return e, err
 }
 
 // Audit reads one index backwards: that of the resource, the site, the app or
-// the operation, whichever the query names first, or else that of the
+// the operation, the first that the query names, or else that of the
 // workspace. Of several sites it reads each one's newest entries and keeps the
 // newest of all.
 func (q queries) Audit(ctx context.Context, ask cms.AuditQuery) ([]cms.AuditEntry, error) {
@@ -99,9 +103,9 @@ func (q queries) Audit(ctx context.Context, ask cms.AuditQuery) ([]cms.AuditEntr
 	return newest, nil
 }
 
-// auditFilter is the rest of a statement that reads entries. In audit_entry only
-// the first filter can use an index, so that no planner takes another one; in
-// the old table every index begins with the workspace.
+// auditFilter returns the rest of a statement that reads entries. In audit_entry only
+// the first filter can use an index, so that no planner chooses another; in the old
+// table every index begins with the workspace.
 func auditFilter(ask cms.AuditQuery, old bool) (string, []any) {
 	from, to := ask.Range()
 	if ask.After != cms.NoID && cms.CompareIDs(ask.After, to) < 0 {
@@ -131,18 +135,13 @@ func auditFilter(ask cms.AuditQuery, old bool) (string, []any) {
 }
 
 func (q queries) Record(ctx context.Context, entries ...cms.AuditEntry) error {
-	for chunk := range slices.Chunk(entries, rowChunk) {
-		var args []any
-		for _, e := range chunk {
-			args = append(args, e.WorkspaceID, e.ID, e.SiteID, e.ResourceID, e.AppID, e.RequestID, e.Kind, e.Operation,
-				nullText(e.Actor), statesOf(e))
-		}
-		rows := strings.TrimSuffix(strings.Repeat("("+marks(10)+"), ", len(chunk)), ", ")
-		if err := q.run(ctx, `insert into audit_entry (`+auditColumns+`) values `+rows, args...); err != nil {
-			return err
-		}
+	var args []any
+	for _, e := range entries {
+		args = append(args, e.WorkspaceID, e.ID, e.SiteID, e.ResourceID, e.AppID, e.RequestID, e.Kind, e.Operation,
+			nullText(e.Actor), statesOf(e))
 	}
-	return nil
+	_, err := q.insert(ctx, false, `audit_entry (`+auditColumns+`)`, 10, args, "")
+	return err
 }
 
 func (q queries) PurgeAudit(ctx context.Context, workspaceID cms.ID, before time.Time, limit int) (int, error) {
@@ -153,7 +152,7 @@ func (q queries) PurgeAudit(ctx context.Context, workspaceID cms.ID, before time
 }
 
 // MoveAudit moves rows of the table that audit_entry replaces. Nodes of the
-// previous version go on adding some until they are gone.
+// previous version may still add some.
 func (q queries) MoveAudit(ctx context.Context, workspaceID cms.ID, limit int) (int, error) {
 	old, err := all(ctx, q, scanOldAuditEntry, oldAuditRead+`where e.workspace_id = ? order by e.id`+atMost(limit), workspaceID)
 	if err != nil || len(old) == 0 {
@@ -164,4 +163,57 @@ func (q queries) MoveAudit(ctx context.Context, workspaceID cms.ID, limit int) (
 	}
 	n, err := q.exec(ctx, `delete from audit where workspace_id = ? and id <= ?`, workspaceID, old[len(old)-1].ID)
 	return int(n), err
+}
+
+// An audit entry stores its resource before and after the write as one
+// compressed block: the second state mostly repeats the first, and both repeat
+// the dictionary. S2 takes a fifth of the time of zstd and makes blocks that
+// are a sixth larger. Stored blocks need the dictionary that they were made
+// with, so it never changes.
+
+//go:embed audit_states.dict
+var stateDictionary []byte
+
+var stateCoder = s2.MakeDict(stateDictionary, nil)
+
+// knownTexts are what the states of an entry repeat of its other columns: a
+// control character stands for each, which JSON never contains.
+func knownTexts(e cms.AuditEntry) [][]byte {
+	return [][]byte{
+		[]byte(e.ResourceID.String()), []byte(e.SiteID.String()), []byte(e.AppID.String()), e.At().AppendFormat(nil, "2006-01-02T15:04:"),
+	}
+}
+
+// statesOf packs the states of an entry.
+func statesOf(e cms.AuditEntry) []byte {
+	if e.Before == nil && e.After == nil {
+		return []byte{}
+	}
+	text := bytes.Join([][]byte{e.Before, e.After}, []byte{0})
+	for i, known := range knownTexts(e) {
+		text = bytes.ReplaceAll(text, known, []byte{byte(1 + i)})
+	}
+	return stateCoder.Encode(nil, text)
+}
+
+// setStates unpacks what statesOf has packed.
+func setStates(e *cms.AuditEntry, states []byte) error {
+	if len(states) == 0 {
+		return nil
+	}
+	text, err := stateCoder.Decode(nil, states)
+	if err != nil {
+		return fmt.Errorf("audit entry %s: %w", e.ID, err)
+	}
+	for i, known := range knownTexts(*e) {
+		text = bytes.ReplaceAll(text, []byte{byte(1 + i)}, known)
+	}
+	before, after, _ := bytes.Cut(text, []byte{0})
+	if len(before) > 0 {
+		e.Before = before
+	}
+	if len(after) > 0 {
+		e.After = after
+	}
+	return nil
 }

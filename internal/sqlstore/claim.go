@@ -3,10 +3,11 @@ package sqlstore
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"galley/internal/cms"
 )
+
+const claimColumns = `pathname (site_id, version, pathname, locale_id, owner_id, by_route)`
 
 func scanClaim(r row) (cms.Claim, error) {
 	var c cms.Claim
@@ -29,43 +30,29 @@ func (q queries) Claims(ctx context.Context, siteID cms.ID, version cms.Version,
 }
 
 func (q queries) ReleasePathnames(ctx context.Context, siteID cms.ID, claims []cms.Claim) error {
-	for chunk := range slices.Chunk(claims, rowChunk) {
-		var args []any
-		for _, c := range chunk {
-			args = append(args, siteID, c.Version, c.Pathname, c.LocaleID, c.Owner)
-		}
-		one := `(site_id = ? and version = ? and pathname = ? and locale_id = ? and owner_id = ?)`
-		if err := q.run(ctx, `delete from pathname where `+one+strings.Repeat(` or `+one, len(chunk)-1), args...); err != nil {
-			return err
-		}
+	var args []any
+	for _, c := range claims {
+		args = append(args, siteID, c.Version, c.Pathname, c.LocaleID, c.Owner)
 	}
-	return nil
+	return q.deleteEach(ctx, "pathname", `site_id = ? and version = ? and pathname = ? and locale_id = ? and owner_id = ?`, 5, args)
 }
 
 func (q queries) TakePathnames(ctx context.Context, siteID cms.ID, claims []cms.Claim) error {
-	for chunk := range slices.Chunk(claims, rowChunk) {
-		args := make([]any, 0, 6*len(chunk))
-		for _, c := range chunk {
-			args = append(args, siteID, c.Version, c.Pathname, c.LocaleID, c.Owner, c.ByRoute)
-		}
-		// The key decides between two that race for a pathname; an insert
-		// that does nothing, unlike one that fails, leaves the transaction
-		// usable.
-		n, err := q.exec(ctx, `insert into pathname (site_id, version, pathname, locale_id, owner_id, by_route)
-			values (`+marks(6)+`)`+strings.Repeat(`, (`+marks(6)+`)`, len(chunk)-1)+` on conflict do nothing`, args...)
-		if err != nil {
-			return err
-		}
-		if n < int64(len(chunk)) {
-			return cms.ErrPathnameTaken
-		}
+	var args []any
+	for _, c := range claims {
+		args = append(args, siteID, c.Version, c.Pathname, c.LocaleID, c.Owner, c.ByRoute)
 	}
-	return nil
+	// The key decides between two concurrent claims of a pathname. A failed insert,
+	// unlike one that does nothing, would end the transaction.
+	n, err := q.insert(ctx, true, claimColumns, 6, args, ` on conflict do nothing`)
+	if err == nil && n < int64(len(claims)) {
+		err = cms.ErrPathnameTaken
+	}
+	return err
 }
 
 func (q queries) TakeFreePathname(ctx context.Context, siteID cms.ID, c cms.Claim) error {
-	n, err := q.exec(ctx, `insert into pathname (site_id, version, pathname, locale_id, owner_id, by_route)
-		select `+marks(6)+` where not exists (select 1 from pathname where site_id = ? and version = ? and pathname = ?)
+	n, err := q.exec(ctx, `insert into `+claimColumns+` select `+marks(6)+` where not exists (select 1 from pathname where site_id = ? and version = ? and pathname = ?)
 		on conflict do nothing`,
 		siteID, c.Version, c.Pathname, c.LocaleID, c.Owner, c.ByRoute, siteID, c.Version, c.Pathname)
 	if err == nil && n == 0 {
@@ -74,10 +61,10 @@ func (q queries) TakeFreePathname(ctx context.Context, siteID cms.ID, c cms.Clai
 	return err
 }
 
-// pastClaims are the claims that pages had in a version that was live. Routes
-// are of now, whatever the version.
+// pastClaims returns the claims of pages in a version that was live. Routes have no
+// versions.
 func (q queries) pastClaims(ctx context.Context, siteID cms.ID, version cms.Version, pathnames []string) ([]cms.Claim, error) {
-	locales, err := all(ctx, q, scanID, `select id from locale where site_id = ?`, siteID)
+	locales, err := values[cms.ID](ctx, q, `select id from locale where site_id = ?`, siteID)
 	if err != nil {
 		return nil, err
 	}

@@ -14,15 +14,15 @@ func (q queries) CopySite(ctx context.Context, from, to cms.ID, localeIDs map[cm
 			return 0, err
 		}
 	}
-	routes, err := all(ctx, q, scanID, `select id from route where site_id = ? and deleted_at is null order by id`, from)
+	routes, err := values[cms.ID](ctx, q, `select id from route where site_id = ? and deleted_at is null order by id`, from)
 	if err != nil {
 		return 0, err
 	}
 	if err := q.noteNewIDs(ctx, to, cms.KindRoute, routes); err != nil {
 		return 0, err
 	}
-	// A page deleted in the draft comes along while it is still live.
-	pages, err := all(ctx, q, scanID, `select p.id from page p
+	// A page that is deleted in the draft is copied while it is live.
+	pages, err := values[cms.ID](ctx, q, `select p.id from page p
 		where p.site_id = ? and p.version = ? and p.locale_id = ? and (p.state <> ? or exists (select 1 from page o
 			where o.site_id = ? and o.version = ? and o.id = p.id and o.locale_id = ?))
 		order by p.id`, from, cms.Draft, cms.NoID, stateDeleted, from, cms.Live, cms.NoID)
@@ -44,7 +44,7 @@ func (q queries) copyRows(ctx context.Context, from, to cms.ID, now time.Time) (
 		args  []any
 	}{
 		{`insert into directory (id, site_id, kind) select new_id, site_id, kind from copy_id
-			where site_id = ? and kind <> ?`, []any{to, cms.KindLocale}}, // locales are there already
+			where site_id = ? and kind <> ?`, []any{to, cms.KindLocale}}, // the locales have theirs
 		{`insert into route (site_id, id, pathname, created_at)
 			select c.site_id, c.new_id, r.pathname, cast(? as bigint)
 			from route r join copy_id c on c.site_id = ? and c.old_id = r.id
@@ -65,9 +65,9 @@ func (q queries) copyRows(ctx context.Context, from, to cms.ID, now time.Time) (
 			where n.site_id = ?`, []any{to, from}},
 		{`delete from copy_id where site_id = ?`, []any{to}},
 	}
-	// PostgreSQL may take copy_id for empty, as it was when it last looked: it
-	// would read the whole site for each id.
-	if err := q.set(ctx, q.dialect.wholes); err != nil {
+	// PostgreSQL's statistics may have copy_id as empty: it would read the whole site
+	// for each id.
+	if err := q.set(ctx, q.dialect.bulkJoins); err != nil {
 		return 0, err
 	}
 	for _, step := range steps {
@@ -77,7 +77,7 @@ func (q queries) copyRows(ctx context.Context, from, to cms.ID, now time.Time) (
 		}
 		rows += int(n)
 	}
-	return rows, q.set(ctx, q.dialect.parts)
+	return rows, q.set(ctx, q.dialect.anyJoins)
 }
 
 // set changes a setting of the transaction, where the dialect has it.
@@ -88,7 +88,7 @@ func (q queries) set(ctx context.Context, statement string) error {
 	return q.run(ctx, statement)
 }
 
-// noteNewIDs gives each old id a new one, in the same order.
+// noteNewIDs stores a new id for each old one, in the same order.
 func (q queries) noteNewIDs(ctx context.Context, to cms.ID, kind cms.Kind, old []cms.ID) error {
 	ids := make([]cms.ID, len(old))
 	for i := range ids {
@@ -98,17 +98,10 @@ func (q queries) noteNewIDs(ctx context.Context, to cms.ID, kind cms.Kind, old [
 }
 
 func (q queries) noteCopies(ctx context.Context, to cms.ID, kind cms.Kind, old, ids []cms.ID) error {
-	for len(old) > 0 {
-		n := min(len(old), idChunk)
-		args := make([]any, 0, 4*n)
-		for i := range n {
-			args = append(args, to, old[i], ids[i], kind)
-		}
-		values := strings.TrimSuffix(strings.Repeat(`(?, ?, ?, ?), `, n), ", ")
-		if err := q.run(ctx, `insert into copy_id (site_id, old_id, new_id, kind) values `+values, args...); err != nil {
-			return err
-		}
-		old, ids = old[n:], ids[n:]
+	var args []any
+	for i, id := range old {
+		args = append(args, to, id, ids[i], kind)
 	}
-	return nil
+	_, err := q.insert(ctx, false, `copy_id (site_id, old_id, new_id, kind)`, 4, args, "")
+	return err
 }

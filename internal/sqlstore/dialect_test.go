@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
 	"galley/internal/cms"
 	"galley/internal/pgtest"
 )
@@ -39,17 +41,14 @@ func readyForTest(t *testing.T, s *Store, err error) *Store {
 }
 
 func TestRebind(t *testing.T) {
-	for query, want := range map[string][2]string{
-		"select 1":                        {"select 1", "select 1"},
-		"?":                               {"?", "$1"},
-		"a = ? and b in (?, ?) limit ?":   {"a = ? and b in (?, ?) limit ?", "a = $1 and b in ($2, $3) limit $4"},
-		strings.Repeat("?,", 11) + " '$'": {strings.Repeat("?,", 11) + " '$'", "$1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11, '$'"},
+	for query, want := range map[string]string{
+		"select 1":                        "select 1",
+		"?":                               "$1",
+		"a = ? and b in (?, ?) limit ?":   "a = $1 and b in ($2, $3) limit $4",
+		strings.Repeat("?,", 11) + " '$'": "$1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11, '$'",
 	} {
-		if got := sqliteDialect.rebind(query); got != want[0] {
-			t.Errorf("SQLite: %q became %q", query, got)
-		}
-		if got := postgresDialect.rebind(query); got != want[1] {
-			t.Errorf("PostgreSQL: %q became %q", query, got)
+		if got := rebind(query); got != want {
+			t.Errorf("%q became %q", query, got)
 		}
 	}
 }
@@ -77,16 +76,16 @@ func TestArguments(t *testing.T) {
 		{(*time.Time)(nil), nil},
 		{cms.KeyHash{1, 2}, append([]byte{1, 2}, make([]byte, 30)...)},
 	} {
-		for name, d := range map[string]*dialect{"SQLite": sqliteDialect, "PostgreSQL": postgresDialect} {
-			if got := d.args([]any{c.in})[0]; !reflect.DeepEqual(got, c.want) {
+		for name, got := range map[string]any{"SQLite": bound([]any{c.in})[0].Value, "PostgreSQL": arguments([]any{c.in})[0]} {
+			if !reflect.DeepEqual(got, c.want) {
 				t.Errorf("%s: %T %v became %T %v, want %T %v", name, c.in, c.in, got, got, c.want, c.want)
 			}
 		}
 	}
-	if got := sqliteDialect.arg(id); !reflect.DeepEqual(got, id[:]) {
+	if got := bound([]any{id})[0].Value; !reflect.DeepEqual(got, id[:]) {
 		t.Errorf("SQLite: an id became %v", got)
 	}
-	if got := postgresDialect.arg(id); got != id {
+	if got := arguments([]any{id})[0]; got != (pgtype.UUID{Bytes: id, Valid: true}) {
 		t.Errorf("PostgreSQL: an id became %v", got)
 	}
 }
@@ -180,7 +179,7 @@ func fileOf(t *testing.T, s *Store) string {
 }
 
 // Two transactions that take two sites in opposite order block each other. The
-// engine ends one of them, which has to run again without anyone noticing.
+// engine ends one of them, which has to run again without an error.
 func TestPostgresDeadlockRunsAgain(t *testing.T) {
 	s := postgresForTest(t)
 	sites := []cms.Site{seedSite(t, s), seedSite(t, s)}
@@ -237,7 +236,7 @@ func TestPostgresOutOfReach(t *testing.T) {
 func TestPostgresConnectionThatIsCut(t *testing.T) {
 	s := postgresForTest(t)
 	err := s.InTx(t.Context(), func(tx cms.Tx) error {
-		pid, err := one(t.Context(), tx.(queries), func(r row) (pid int, err error) { return pid, r.Scan(&pid) }, "select pg_backend_pid()")
+		pid, err := value[int](t.Context(), tx.(queries), "select pg_backend_pid()")
 		if err != nil {
 			return err
 		}
@@ -282,8 +281,7 @@ func TestPostgresURLThatCanNotBeRead(t *testing.T) {
 // follow. The tests' database would not show it.
 func TestPostgresComparesTextByCodePoint(t *testing.T) {
 	s := postgresForTest(t)
-	columns, err := all(t.Context(), s.queries, func(r row) (name string, err error) { return name, r.Scan(&name) },
-		`select table_name || '.' || column_name from information_schema.columns where table_schema = 'public'
+	columns, err := values[string](t.Context(), s.queries, `select table_name || '.' || column_name from information_schema.columns where table_schema = 'public'
 			and data_type in ('text', 'character varying', 'character') and collation_name is distinct from 'C'`)
 	if err != nil || len(columns) > 0 {
 		t.Errorf("columns with another collation: %v, %v", columns, err)

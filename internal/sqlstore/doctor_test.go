@@ -189,7 +189,7 @@ func TestJudgementsOfAServer(t *testing.T) {
 	}
 }
 
-// A listener that answers is of no use unless it hears what the store is told.
+// A listener that can be reached is of no use unless it receives notifications.
 func TestExamineListener(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
@@ -200,9 +200,9 @@ func TestExamineListener(t *testing.T) {
 		level Level
 		says  string
 	}{
-		"the same database":    {url, LevelOK, "hears"},
-		"another database":     {pgtest.URL(t), LevelFail, "does not hear"},
-		"nobody there":         {"postgres://127.0.0.1:1/none", LevelFail, "does not answer"},
+		"the same database":    {url, LevelOK, "receives"},
+		"another database":     {pgtest.URL(t), LevelFail, "does not receive"},
+		"no server":            {"postgres://127.0.0.1:1/none", LevelFail, "can't be reached"},
 		"no URL of a database": {"http://127.0.0.1", LevelFail, ""},
 	} {
 		got := s.ExamineListener(t.Context(), c.url)

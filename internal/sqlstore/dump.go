@@ -9,13 +9,13 @@ import (
 
 // Sink takes the rows of one table after another. A value is nil, a bool, an
 // int64, a float64, a string or a []byte, the same on both engines; ids are
-// their 16 bytes. The values are the sender's again after the call.
+// their 16 bytes. The values are valid during the call.
 type Sink interface {
 	Table(name string, columns []string) error
 	Row(values []any) error
 }
 
-// Snapshot is everything that a store holds at one moment.
+// Snapshot is the content of a store at one time.
 type Snapshot struct {
 	Schema int64 // version of the schema
 	Engine string
@@ -24,11 +24,11 @@ type Snapshot struct {
 	schema  *schema
 }
 
-// ErrNoSchema says that no program has used a store yet.
+// ErrNoSchema reports that a store has no schema.
 var ErrNoSchema = errors.New("there is nothing in the store: no galley has used it yet")
 
-// Snapshot lets a callback read everything as it stands at one moment, while
-// others go on writing. It changes nothing, whatever the schema's version.
+// Snapshot lets a callback read everything from one snapshot, while others write.
+// It changes nothing, whatever the schema's version.
 func (s *Store) Snapshot(ctx context.Context, use func(*Snapshot) error) error {
 	return s.engine.view(ctx, func(c conn) error {
 		q := queries{conn: c, dialect: s.dialect}
@@ -36,15 +36,11 @@ func (s *Store) Snapshot(ctx context.Context, use func(*Snapshot) error) error {
 		if err != nil {
 			return err
 		}
-		latest, err := LatestSchema()
-		if err != nil {
-			return err
-		}
 		switch {
 		case version == 0:
 			return ErrNoSchema
-		case version > latest:
-			return &NewerStoreError{version, latest}
+		case version > latestSchema:
+			return &NewerStoreError{version, latestSchema}
 		}
 		schema, err := schemaAt(ctx, version)
 		if err != nil {
@@ -54,10 +50,10 @@ func (s *Store) Snapshot(ctx context.Context, use func(*Snapshot) error) error {
 	})
 }
 
-// Count is the number of all rows.
+// Count returns the number of all rows.
 func (s *Snapshot) Count(ctx context.Context) (total int64, err error) {
 	for _, t := range s.schema.tables {
-		n, err := one(ctx, s.queries, func(r row) (n int64, err error) { return n, r.Scan(&n) }, `select count(*) from `+t.name)
+		n, err := value[int64](ctx, s.queries, `select count(*) from `+t.name)
 		if err != nil {
 			return 0, err
 		}
@@ -66,8 +62,7 @@ func (s *Snapshot) Count(ctx context.Context) (total int64, err error) {
 	return total, nil
 }
 
-// Dump sends every row of every table, in no order within a table: one would
-// cost a big store more than it is worth.
+// Dump sends every row of every table. The rows of a table have no order.
 func (s *Snapshot) Dump(ctx context.Context, to Sink) error {
 	for _, t := range s.schema.tables {
 		if err := s.dumpTable(ctx, t, to); err != nil {
@@ -75,6 +70,18 @@ func (s *Snapshot) Dump(ctx context.Context, to Sink) error {
 		}
 	}
 	return nil
+}
+
+// cell is a column of the row that is being read.
+type cell struct {
+	column column
+	value  *any
+}
+
+// Scan converts the driver's value.
+func (c cell) Scan(src any) (err error) {
+	*c.value, err = c.column.plain(src)
+	return err
 }
 
 func (s *Snapshot) dumpTable(ctx context.Context, t table, to Sink) error {

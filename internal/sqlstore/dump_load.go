@@ -4,20 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+
+	"galley/internal/cms"
 )
 
-// ErrNotEmpty says that a store that should be empty is not.
+// ErrNotEmpty reports that a store that should be empty is not.
 var ErrNotEmpty = errors.New("the store is not empty")
 
-// ErrNotReady says that a store has been filled, but something that comes after
-// that has failed.
+// ErrNotReady reports that a store has been filled, and the steps after that failed.
 var ErrNotReady = errors.New("everything is in the store, but it could not be made ready")
 
-// Load fills an empty store with what send sends, which is of a version of the
-// schema, and brings the schema up to date. The rows come in one transaction:
-// a load that ends early leaves the store empty.
+// Load fills an empty store with rows of a version of the schema, and brings the
+// schema up to date. The rows are inserted in one transaction: a load that fails
+// leaves the store empty.
 func (s *Store) Load(ctx context.Context, version int64, send func(Sink) error) error {
 	schema, err := s.prepareLoad(ctx, version)
 	if err != nil {
@@ -39,23 +41,19 @@ func (s *Store) Load(ctx context.Context, version int64, send func(Sink) error) 
 	if err != nil {
 		return err
 	}
-	// Whoever gives up now would leave a store that is neither empty nor ready.
+	// A store that is neither empty nor ready is of no use: this is not cancelled.
 	ctx = context.WithoutCancel(ctx)
-	if _, err := s.Migrate(ctx); err != nil {
-		return fmt.Errorf("%w: %w", ErrNotReady, err)
+	if _, err = s.Migrate(ctx); err == nil {
+		err = s.gatherStatistics(ctx)
 	}
-	if err := s.settle(ctx); err != nil {
+	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotReady, err)
 	}
 	return nil
 }
 
-func (s *Store) settle(ctx context.Context) error {
-	latest, err := LatestSchema()
-	if err != nil {
-		return err
-	}
-	schema, err := schemaAt(ctx, latest)
+func (s *Store) gatherStatistics(ctx context.Context) error {
+	schema, err := schemaAt(ctx, latestSchema)
 	if err != nil {
 		return err
 	}
@@ -63,8 +61,8 @@ func (s *Store) settle(ctx context.Context) error {
 	return s.fail(ctx, err)
 }
 
-// withoutIndexes makes the schema's indexes anew after a callback has filled the
-// tables: to sort once costs less than to keep every row in its place.
+// withoutIndexes drops the schema's indexes and creates them again after a callback
+// has filled the tables: to sort once costs less than many inserts.
 func (q queries) withoutIndexes(ctx context.Context, schema *schema, fill func() error) error {
 	for _, statement := range q.dialect.fill {
 		if err := q.run(ctx, statement); err != nil {
@@ -93,22 +91,17 @@ func (q queries) withoutIndexes(ctx context.Context, schema *schema, fill func()
 	return nil
 }
 
-// prepareLoad gives the store the schema that the rows are of. Migrating them
-// later is what makes rows of an older program ours.
+// prepareLoad creates the schema of the rows; they are migrated after the load.
 func (s *Store) prepareLoad(ctx context.Context, version int64) (*schema, error) {
-	latest, err := LatestSchema()
-	if err != nil {
-		return nil, err
-	}
-	if version > latest {
-		return nil, fmt.Errorf("the rows are of schema version %d, and this program knows versions up to %d: use a newer galley", version, latest)
+	if version > latestSchema {
+		return nil, fmt.Errorf("the rows are of schema version %d, and this program knows versions up to %d: use a newer galley", version, latestSchema)
 	}
 	there, err := s.queries.schemaVersion(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if there > latest {
-		return nil, &NewerStoreError{there, latest}
+	if there > latestSchema {
+		return nil, &NewerStoreError{there, latestSchema}
 	}
 	newest, err := schemaAt(ctx, max(there, version))
 	if err != nil {
@@ -125,12 +118,12 @@ func (s *Store) prepareLoad(ctx context.Context, version int64) (*schema, error)
 		return nil, err
 	}
 	if _, err := provider.UpTo(ctx, version); err != nil {
-		return nil, fmt.Errorf("can't make the schema: %w", err)
+		return nil, fmt.Errorf("can't create the schema: %w", err)
 	}
 	return schemaAt(ctx, version)
 }
 
-// checkEmpty tells whether those of the tables that are there have no row.
+// checkEmpty returns an error if one of the tables that exist has a row.
 func (q queries) checkEmpty(ctx context.Context, schema *schema) error {
 	there, err := q.tablesThere(ctx)
 	if err != nil {
@@ -140,7 +133,7 @@ func (q queries) checkEmpty(ctx context.Context, schema *schema) error {
 		if !there[t.name] {
 			continue
 		}
-		found, err := all(ctx, q, func(r row) (n int64, err error) { return n, r.Scan(&n) }, `select 1 from `+t.name+` limit 1`)
+		found, err := values[int64](ctx, q, `select 1 from `+t.name+` limit 1`)
 		if err != nil {
 			return err
 		}
@@ -151,8 +144,7 @@ func (q queries) checkEmpty(ctx context.Context, schema *schema) error {
 	return nil
 }
 
-// An insert has up to this many values, which both engines take, and about this
-// many bytes.
+// The loader inserts about so many values, or bytes, at a time.
 const (
 	insertValues = 4800
 	insertBytes  = 1 << 20
@@ -166,7 +158,6 @@ type loader struct {
 
 	table table
 	args  []any
-	rows  int
 	bytes int
 }
 
@@ -191,21 +182,26 @@ func (l *loader) Row(values []any) error {
 		return fmt.Errorf("table %s: a row of %d values", l.table.name, len(values))
 	}
 	for i, c := range l.table.columns {
-		arg, err := c.argument(values[i])
+		arg, err := c.plain(values[i])
+		if err == nil && reflect.TypeOf(arg) != reflect.TypeOf(values[i]) {
+			err = fmt.Errorf("column %s can't hold a %T", c.name, values[i])
+		}
 		if err != nil {
 			return fmt.Errorf("table %s: %w", l.table.name, err)
+		}
+		if id, ok := arg.([]byte); ok && c.word == "uuid" {
+			arg = cms.ID(id)
 		}
 		l.args = append(l.args, arg)
 		l.bytes += size(values[i])
 	}
-	l.rows++
-	if len(l.args)+len(values) > insertValues || l.bytes > insertBytes {
+	if len(l.args) > insertValues || l.bytes > insertBytes {
 		return l.flush()
 	}
 	return nil
 }
 
-// size is about how many bytes a value takes.
+// size returns about how many bytes a value takes.
 func size(plain any) int {
 	switch v := plain.(type) {
 	case string:
@@ -217,16 +213,14 @@ func size(plain any) int {
 }
 
 func (l *loader) flush() error {
-	if l.rows == 0 {
+	if len(l.args) == 0 {
 		return nil
 	}
-	one := "(" + marks(len(l.table.columns)) + ")"
-	statement := `insert into ` + l.table.name + ` (` + strings.Join(l.table.columnNames(), ", ") + `) values ` +
-		strings.TrimSuffix(strings.Repeat(one+", ", l.rows), ", ")
-	if err := l.queries.run(l.ctx, statement, l.args...); err != nil {
+	into := l.table.name + ` (` + strings.Join(l.table.columnNames(), ", ") + `)`
+	if _, err := l.queries.insert(l.ctx, false, into, len(l.table.columns), l.args, ""); err != nil {
 		return fmt.Errorf("table %s: %w", l.table.name, err)
 	}
 	clear(l.args)
-	l.args, l.rows, l.bytes = l.args[:0], 0, 0
+	l.args, l.bytes = l.args[:0], 0
 	return nil
 }

@@ -309,11 +309,10 @@ func TestLoadBringsEveryIndexBack(t *testing.T) {
 	}
 }
 
-// SQLite drops what its planner is told about an index with the index.
+// SQLite drops the statistics of an index with the index.
 func TestLoadLeavesStatisticsOfSQLite(t *testing.T) {
 	statistics := func(s *Store) []string {
-		rows, err := all(t.Context(), s.queries, func(r row) (text string, err error) { return text, r.Scan(&text) },
-			`select tbl || ' ' || idx || ' ' || stat from sqlite_stat1 order by tbl, idx`)
+		rows, err := values[string](t.Context(), s.queries, `select tbl || ' ' || idx || ' ' || stat from sqlite_stat1 order by tbl, idx`)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -337,8 +336,7 @@ func TestLoadLeavesStatistics(t *testing.T) {
 	if err := s.Load(t.Context(), latestForTest(t), newMadeUp(t, latestForTest(t)).send); err != nil {
 		t.Fatal(err)
 	}
-	n, err := one(t.Context(), s.queries, func(r row) (n int64, err error) { return n, r.Scan(&n) },
-		`select count(*) from pg_class where relname in ('page', 'site') and relkind = 'r' and reltuples = 4`)
+	n, err := value[int64](t.Context(), s.queries, `select count(*) from pg_class where relname in ('page', 'site') and relkind = 'r' and reltuples = 4`)
 	if err != nil || n != 2 {
 		t.Errorf("%d tables have statistics: %v", n, err)
 	}

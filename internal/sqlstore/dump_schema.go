@@ -1,16 +1,20 @@
 package sqlstore
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
 	"strings"
+
+	"github.com/google/uuid"
+
+	"galley/internal/cms"
 )
 
-// schema is what the migrations up to a version make, in words that are no
-// engine's own.
+// schema is the result of the migrations up to a version, independent of the engine.
 type schema struct {
 	tables  []table // each after those that it refers to
 	indexes []string
@@ -24,7 +28,6 @@ type table struct {
 type column struct {
 	name string
 	word string // its type, as migrations write it
-	kind kind
 }
 
 func (t table) columnNames() []string {
@@ -52,9 +55,8 @@ func (s *schema) table(name string) (table, bool) {
 	return table{}, false
 }
 
-// schemaAt works out the schema of a version. It runs the migrations on an
-// empty database in memory, so that what they add is never forgotten here; the
-// types there have the names that the migrations give them.
+// schemaAt returns the schema of a version. It runs the migrations on a database in
+// memory, where columns have the types that the migrations name.
 func schemaAt(ctx context.Context, version int64) (found *schema, err error) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
@@ -91,7 +93,7 @@ func schemaAt(ctx context.Context, version int64) (found *schema, err error) {
 }
 
 func (q queries) readSchema(ctx context.Context) (*schema, error) {
-	// A table can only refer to one that was made before.
+	// A table can only refer to one that was created before.
 	names, err := q.names(ctx, `select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by rowid`)
 	if err != nil {
 		return nil, err
@@ -112,7 +114,7 @@ func (q queries) readSchema(ctx context.Context) (*schema, error) {
 }
 
 func (q queries) names(ctx context.Context, query string) ([]string, error) {
-	return all(ctx, q, func(r row) (name string, err error) { return name, r.Scan(&name) }, query)
+	return values[string](ctx, q, query)
 }
 
 func scanColumn(r row) (c column, err error) {
@@ -120,35 +122,84 @@ func scanColumn(r row) (c column, err error) {
 		return c, err
 	}
 	c.word = strings.ToLower(c.word)
-	var known bool
-	if c.kind, known = kinds[c.word]; !known {
-		return c, fmt.Errorf("column %s has the type %q, which backups do not know", c.name, c.word)
+	if _, known := plainValues[c.word]; !known {
+		err = fmt.Errorf("column %s has the type %q, which backups do not know", c.name, c.word)
 	}
-	return c, nil
+	return c, err
 }
 
-// versionTable is where the migrations note how far they came.
+// plainValues convert what a driver or a backup has for a type of columns to the
+// value that a Sink takes. A value of another type is an error: SQLite would store
+// it, and PostgreSQL would not.
+var plainValues = map[string]func(any) (any, bool){
+	"uuid":             plainID,
+	"text":             as[string],
+	"bytes":            plainBytes,
+	"bigint":           as[int64],
+	"integer":          as[int64],
+	"smallint":         as[int64],
+	"boolean":          plainBool,
+	"double precision": as[float64],
+}
+
+func as[T any](v any) (any, bool) {
+	value, ok := v.(T)
+	return value, ok
+}
+
+// plainBytes returns a copy: a driver may use the memory again.
+func plainBytes(v any) (any, bool) {
+	b, ok := v.([]byte)
+	if len(b) == 0 {
+		return []byte{}, ok // nil would be null
+	}
+	return bytes.Clone(b), ok
+}
+
+// plainID returns the 16 bytes of an id, which PostgreSQL has as text.
+func plainID(v any) (any, bool) {
+	if text, ok := v.(string); ok {
+		id, err := uuid.Parse(text)
+		return id[:], err == nil
+	}
+	b, ok := v.([]byte)
+	return bytes.Clone(b), ok && len(b) == len(cms.NoID)
+}
+
+// plainBool reads the 0 and 1 that SQLite has for booleans.
+func plainBool(v any) (any, bool) {
+	switch v := v.(type) {
+	case bool:
+		return v, true
+	case int64:
+		return v == 1, v == 0 || v == 1
+	}
+	return nil, false
+}
+
+// plain converts a value of the column; see plainValues.
+func (c column) plain(v any) (any, error) {
+	if v == nil {
+		return nil, nil //nolint:nilnil // a null is a value
+	}
+	plain, ok := plainValues[c.word](v)
+	if !ok {
+		return nil, fmt.Errorf("column %s can't hold a %T", c.name, v)
+	}
+	return plain, nil
+}
+
+// versionTable has the migrations that were applied.
 const versionTable = "goose_db_version"
 
-// LatestSchema is the version of the schema that this program makes.
-func LatestSchema() (int64, error) {
-	migrations, err := sqliteDialect.migrations()
-	if err != nil {
-		return 0, err
-	}
-	return migrations[len(migrations)-1].Version, nil
-}
-
-// schemaVersion is the version that a store is at, 0 if it has no schema yet.
+// schemaVersion returns the version of a store's schema, 0 if it has none.
 // It changes nothing.
 func (q queries) schemaVersion(ctx context.Context) (int64, error) {
 	there, err := q.tablesThere(ctx)
 	if err != nil || !there[versionTable] {
 		return 0, err
 	}
-	return one(ctx, q, func(r row) (version int64, err error) {
-		return version, r.Scan(&version)
-	}, `select coalesce(max(version_id), 0) from goose_db_version where is_applied`)
+	return value[int64](ctx, q, appliedSchema)
 }
 
 func (q queries) tablesThere(ctx context.Context) (map[string]bool, error) {

@@ -17,7 +17,7 @@ import (
 	"galley/internal/pgtest"
 )
 
-// dumpEngines are the ways to open a database that nobody has used.
+// dumpEngines open an empty database of each engine.
 var dumpEngines = map[string]func(t *testing.T) *Store{
 	"sqlite": func(t *testing.T) *Store {
 		t.Helper()
@@ -104,11 +104,7 @@ func dumped(t *testing.T, s *Store) (*rowSet, int64) {
 
 func latestForTest(t *testing.T) int64 {
 	t.Helper()
-	latest, err := LatestSchema()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return latest
+	return LatestSchema()
 }
 
 // madeUp is four rows for every table: extremes, plain values, and nulls where
@@ -370,7 +366,7 @@ type waiting struct {
 
 func (w *waiting) Table(name string, columns []string) error {
 	count := func() int64 {
-		n, err := one(w.t.Context(), w.store.queries, func(r row) (n int64, err error) { return n, r.Scan(&n) }, `select count(*) from workspace`)
+		n, err := value[int64](w.t.Context(), w.store.queries, `select count(*) from workspace`)
 		if err != nil {
 			w.t.Fatal(err)
 		}

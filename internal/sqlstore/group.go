@@ -10,13 +10,12 @@ import (
 	"galley/internal/cms"
 )
 
-// SQLite has one writer, and most of a small write is the sync at its end. So
-// writers that wait for each other share a transaction: each runs in turn, and
-// the last one that nobody waits behind commits for all. Nobody is answered
-// before that commit is on the disk.
+// SQLite has one writer, and the sync at the end is most of the cost of a small
+// write. So concurrent writers share a transaction: they run one after another,
+// the last one commits for all, and no write returns before that commit.
 
 // A group is committed when it has this many members or is this old, even if
-// others still wait.
+// others wait to join it.
 const (
 	maxGroup    = 128
 	maxGroupAge = 10 * time.Millisecond
@@ -25,10 +24,10 @@ const (
 // writer is the one connection that writes.
 type writer struct {
 	begin   func(context.Context) (*sessionTx, error)
-	fail    func(context.Context, error) error // turns a driver's error into ours
-	turn    chan struct{}                      // held by the one whose turn it is
-	waiting atomic.Int32                       // how many wait for their turn
-	open    *group                             // the group that the next one joins; only for whose turn it is
+	fail    func(context.Context, error) error // converts a driver's error
+	lock    chan struct{}                      // held while a member runs
+	waiting atomic.Int32                       // for the lock
+	open    *group                             // the next member joins it; guarded by lock
 }
 
 // group is a transaction with several members.
@@ -38,19 +37,19 @@ type group struct {
 	since   time.Time
 	done    chan struct{}
 	err     error // of the commit
-	undone  bool  // it was rolled back, so every member runs again
+	undone  bool  // it was rolled back, so that every member runs again
 }
 
 func newWriter(begin func(context.Context) (*sessionTx, error), fail func(context.Context, error) error) *writer {
-	return &writer{begin: begin, fail: fail, turn: make(chan struct{}, 1)}
+	return &writer{begin: begin, fail: fail, lock: make(chan struct{}, 1)}
 }
 
-// run runs a callback in a transaction, which it may share, and returns once
-// that is committed. The callback runs again when another member of its group
-// failed after it had written something.
+// run runs a callback in a transaction, which it may share, and returns after the
+// commit. The callback runs again when another member of its group failed after it
+// had written something.
 func (w *writer) run(ctx context.Context, write func(conn) error) error {
 	for alone := false; ; alone = true {
-		g, err := w.take(ctx, alone, write)
+		g, err := w.join(ctx, alone, write)
 		if g == nil {
 			return err
 		}
@@ -65,14 +64,14 @@ func (w *writer) run(ctx context.Context, write func(conn) error) error {
 	}
 }
 
-// take takes a turn. It returns the group that the caller is a member of and
-// what the callback returned; no group if that is final.
-func (w *writer) take(ctx context.Context, alone bool, write func(conn) error) (*group, error) {
+// join runs the callback as a member of a group. It returns the group and the
+// callback's error; no group if the error is final.
+func (w *writer) join(ctx context.Context, alone bool, write func(conn) error) (*group, error) {
 	if err := w.await(ctx); err != nil {
-		go w.closeUp()
+		go w.commitIdle()
 		return nil, w.fail(ctx, err)
 	}
-	defer func() { <-w.turn }()
+	defer func() { <-w.lock }()
 
 	if alone {
 		w.commit()
@@ -90,13 +89,13 @@ func (w *writer) take(ctx context.Context, alone bool, write func(conn) error) (
 		first := g.members == 0
 		w.undo()
 		if first {
-			return nil, err // it saw nothing of others
+			return nil, err // it read nothing that was rolled back with it
 		}
 		return g, err
 	}
 	g.members++
 	if w.waiting.Load() == 0 {
-		runtime.Gosched() // who is about to write joins: a sync costs as much as ten writes
+		runtime.Gosched() // lets writers that are ready join: a sync costs as much as ten writes
 	}
 	if alone || w.waiting.Load() == 0 || g.members >= maxGroup || time.Since(g.since) > maxGroupAge {
 		w.commit()
@@ -104,36 +103,35 @@ func (w *writer) take(ctx context.Context, alone bool, write func(conn) error) (
 	return g, err
 }
 
-// await waits for the turn. That may take as long as a publish.
+// await takes the lock. That may take as long as a publish.
 func (w *writer) await(ctx context.Context) error {
 	w.waiting.Add(1)
 	defer w.waiting.Add(-1)
 	select {
-	case w.turn <- struct{}{}:
+	case w.lock <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// closeUp commits what was left to somebody who waited and has given up.
-func (w *writer) closeUp() {
-	w.turn <- struct{}{}
-	defer func() { <-w.turn }()
+// commitIdle commits a group that was left open for a writer that gave up waiting.
+func (w *writer) commitIdle() {
+	w.lock <- struct{}{}
+	defer func() { <-w.lock }()
 	if w.waiting.Load() == 0 {
 		w.commit()
 	}
 }
 
-// runMember runs the callback, unless its caller has left meanwhile, and tells
-// whether it failed in a way that spoils the group's transaction: after it had
-// written, or by an error of SQLite's, which may have ended the transaction. A
-// panic takes that with it, too.
+// runMember runs the callback, and reports whether the group has to be rolled
+// back: the callback failed after it had written, or by an error of SQLite, which
+// may have ended the transaction. A panic rolls it back, too.
 func (w *writer) runMember(ctx context.Context, write func(conn) error) (spoiled bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, w.fail(ctx, err)
 	}
-	member := &noticing{conn: w.open.tx}
+	member := &writeTracker{conn: w.open.tx}
 	finished := false
 	defer func() {
 		if !finished {
@@ -145,7 +143,7 @@ func (w *writer) runMember(ctx context.Context, write func(conn) error) (spoiled
 	return err != nil && (member.wrote || !isRefusal(err)), err
 }
 
-// isRefusal tells whether an error is an answer, and nothing went wrong.
+// isRefusal reports whether an error is about the request, and not a failure.
 func isRefusal(err error) bool {
 	refusal, ok := errors.AsType[*cms.Error](err)
 	return ok && refusal.Code != cms.CodeUnavailable
@@ -167,16 +165,15 @@ func (w *writer) undo() {
 	w.open = nil
 }
 
-// noticing notices writes.
-type noticing struct {
+// writeTracker records whether a statement changed something, or failed and may
+// have. One that finds a pathname taken changes nothing.
+type writeTracker struct {
 	conn
 	wrote bool
 }
 
-// exec notices a statement that changed something, or that failed and may have. A
-// pathname that is taken is found by one that changes nothing.
-func (n *noticing) exec(ctx context.Context, wait bool, query string, args []any) (int64, error) {
-	rows, err := n.conn.exec(ctx, wait, query, args)
-	n.wrote = n.wrote || rows > 0 || err != nil
+func (t *writeTracker) exec(ctx context.Context, wait bool, query string, args []any) (int64, error) {
+	rows, err := t.conn.exec(ctx, wait, query, args)
+	t.wrote = t.wrote || rows > 0 || err != nil
 	return rows, err
 }

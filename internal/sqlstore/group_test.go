@@ -253,17 +253,17 @@ func TestATakenPathnameLeavesItsGroupWhole(t *testing.T) {
 	}
 }
 
-// Who has waited too long behind another one's work is told so at once.
+// A writer whose context ends while it waits returns at once.
 func TestAWriterNeedNotWaitLongerThanItsCaller(t *testing.T) {
 	s := groupStore(t)
 	writer := s.engine.(*sqliteEngine).writer
-	writer.turn <- struct{}{} // another one's publish
+	writer.lock <- struct{}{} // another one's publish
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if err := s.InTx(ctx, makesWorkspace(ctx, "late")); cms.CodeOf(err) != cms.CodeUnavailable {
 		t.Errorf("told %v", err)
 	}
-	<-writer.turn
+	<-writer.lock
 	do(t, s.InTx(t.Context(), makesWorkspace(t.Context(), "next")))
 	if names := workspaceNames(t, s); !slices.Equal(names, []string{"next"}) {
 		t.Errorf("there are %v", names)

@@ -8,25 +8,22 @@ import (
 )
 
 func (q queries) KeptAnswer(ctx context.Context, credential cms.ID, key string, since time.Time) (cms.KeptAnswer, error) {
-	k, err := one(ctx, q, func(r row) (k cms.KeptAnswer, err error) {
+	return one(ctx, q, cms.KindAnswer, func(r row) (k cms.KeptAnswer, err error) {
 		var request []byte
 		err = r.Scan(&k.Credential, &k.Key, &request, &k.Status, &k.Location, &k.Body, &k.Sealed, scanTime(&k.At), &k.Needs.Site, &k.Needs.App)
 		copy(k.Request[:], request)
 		return k, err
 	}, `select credential_id, request_key, request_hash, status, location, body, sealed, created_at, site_id, app_id
 		from kept_answer where credential_id = ? and request_key = ? and created_at > ?`, credential, key, since)
-	return found(cms.KindAnswer, k, err)
 }
 
-// LockRequest keeps another transaction from answering the same request, on
-// any node. SQLite's one writer needs no lock.
+// LockRequest keeps other transactions, on any node, from running the same request.
+// SQLite's one writer needs no lock.
 func (q queries) LockRequest(ctx context.Context, credential cms.ID, key string) (bool, error) {
 	if q.dialect.tryLock == "" {
 		return true, nil
 	}
-	return one(ctx, q, func(r row) (taken bool, err error) {
-		return taken, r.Scan(&taken)
-	}, q.dialect.tryLock, credential.String()+key)
+	return value[bool](ctx, q, q.dialect.tryLock, credential.String()+key)
 }
 
 func (q queries) KeepAnswer(ctx context.Context, k cms.KeptAnswer) error {

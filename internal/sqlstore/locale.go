@@ -50,9 +50,9 @@ func (q queries) HideLocale(ctx context.Context, siteID, localeID cms.ID) error 
 }
 
 func (q queries) ShowLocale(ctx context.Context, siteID, localeID cms.ID) error {
-	// A page that inherits the pathname in this locale, or a route, is in the
-	// way; a page that has another pathname of its own there is not.
-	inTheWay, err := all(ctx, q, scanID, `select c.owner_id
+	// A route and a page that inherits the pathname in this locale conflict; a page
+	// that has another pathname of its own there does not.
+	conflicts, err := values[cms.ID](ctx, q, `select c.owner_id
 		from page p
 		join pathname c on c.site_id = p.site_id and c.version = p.version and c.pathname = p.pathname
 			and c.locale_id = ? and c.owner_id <> p.id
@@ -65,22 +65,22 @@ func (q queries) ShowLocale(ctx context.Context, siteID, localeID cms.ID) error 
 	if err != nil {
 		return err
 	}
-	if len(inTheWay) > 0 {
+	if len(conflicts) > 0 {
 		return cms.ErrPathnameTaken
 	}
 	const own = ` from page where site_id = ? and version in (?, ?) and locale_id = ? and state in (?, ?) and own & ? <> 0`
 	args := []any{siteID, cms.Draft, cms.Live, localeID, stateOnline, stateOffline, cms.FieldPathname}
-	want, err := one(ctx, q, func(r row) (n int64, err error) { return n, r.Scan(&n) }, `select count(*)`+own, args...)
+	want, err := value[int64](ctx, q, `select count(*)`+own, args...)
 	if err != nil {
 		return err
 	}
-	// What was published meanwhile left these alone, so they may differ again.
+	// Publishes skipped these meanwhile, so the versions may differ.
 	if err := q.run(ctx, `update page set dirty = ? where site_id = ? and version = ? and locale_id = ? and id in
 		(select o.id from page o where o.site_id = ? and o.version in (?, ?) and o.locale_id = ?)`,
 		true, siteID, cms.Draft, cms.NoID, siteID, cms.Draft, cms.Live, localeID); err != nil {
 		return err
 	}
-	// Two pages may have come to the same pathname while it was hidden.
+	// Two pages may have taken the same pathname while the locale was hidden.
 	got, err := q.exec(ctx, `insert into pathname (site_id, version, pathname, locale_id, owner_id, by_route)
 		select site_id, version, pathname, locale_id, id, ?`+own+` on conflict do nothing`, append([]any{false}, args...)...)
 	if err == nil && got < want {

@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
-	"strconv"
-	"strings"
+	"path"
 	"text/template"
 	"time"
 
@@ -20,7 +18,7 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// NewerStoreError says that the store was written by a newer program.
+// NewerStoreError reports that the store was written by a newer program.
 type NewerStoreError struct{ Store, Program int64 }
 
 func (e *NewerStoreError) Error() string {
@@ -29,11 +27,11 @@ func (e *NewerStoreError) Error() string {
 }
 
 const (
-	// migrationPatience is how long others are waited for.
+	// migrationPatience is how long to wait for other nodes.
 	migrationPatience = 5 * time.Minute
-	// lockPause is how often to look whether another node is done.
+	// lockPause is how often to try the lock.
 	lockPause = 100 * time.Millisecond
-	// migrationPause leaves the tables to those who use them before the next try.
+	// migrationPause lets other statements run before the next try.
 	migrationPause = 500 * time.Millisecond
 )
 
@@ -70,8 +68,8 @@ func (s *Store) Migrate(ctx context.Context) (applied []int64, err error) {
 				applied = append(applied, result.Source.Version)
 			}
 		}
-		// On SQLite two programs may start at once on one file; the second then
-		// finds the work done, or going on.
+		// Two programs may start at once on one SQLite file: the second one then
+		// fails, and finds the migrations applied or in progress.
 		if err == nil || tries >= 3 && !s.inUse(err) {
 			return applied, migrationError(err)
 		}
@@ -81,7 +79,7 @@ func (s *Store) Migrate(ctx context.Context) (applied []int64, err error) {
 	}
 }
 
-// inUse tells whether an error says that others use what is needed.
+// inUse reports whether an error means that a table or the database is locked.
 func (s *Store) inUse(err error) bool {
 	class := s.dialect.classify(err)
 	return class == failRetry || class == failBusy
@@ -94,10 +92,9 @@ func migrationError(err error) error {
 	return fmt.Errorf("can't bring the schema up to date: %w", err)
 }
 
-// lockMigrations keeps nodes that start together from migrating together. The
-// lock is that of an open transaction, not of a session: so it works through a
-// pooler. Waiting in the database instead of here would make the migration that
-// is waited for wait in turn, if it wants all others' statements to end first.
+// lockMigrations lets one node migrate at a time. The lock belongs to a transaction
+// and not to a session, so that it works through a pooler. It is polled: a migration
+// that waits for all other statements would wait for one that waits for the lock.
 func (s *Store) lockMigrations(ctx, patience context.Context) (release func(), err error) {
 	if s.dialect.tryLock == "" {
 		return func() {}, nil
@@ -108,8 +105,8 @@ func (s *Store) lockMigrations(ctx, patience context.Context) (release func(), e
 			return nil, s.fail(ctx, err)
 		}
 		var free bool
-		err = s.fail(ctx, tx.QueryRowContext(ctx, s.dialect.rebind(s.dialect.tryLock), "galley migrations").Scan(&free))
-		release = func() { _ = tx.Rollback() } // the lock goes, one way or another
+		err = s.fail(ctx, tx.QueryRowContext(ctx, rebind(s.dialect.tryLock), "galley migrations").Scan(&free))
+		release = func() { _ = tx.Rollback() } // it releases the lock
 		if free && err == nil {
 			return release, nil
 		}
@@ -126,34 +123,28 @@ func (s *Store) lockMigrations(ctx, patience context.Context) (release func(), e
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
-		return fmt.Errorf("another node is still at it, or the tables are in use: %w", ctx.Err())
+		return fmt.Errorf("another node is still migrating, or the tables are in use: %w", ctx.Err())
 	case <-time.After(d):
 		return nil
 	}
 }
 
-// Ping tells whether the store can be reached and has the program's schema.
+// Ping returns an error unless the store can be reached and has the program's schema.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.engine.check(); err != nil {
 		return s.fail(ctx, err)
 	}
-	provider, err := s.provider()
+	version, err := value[int64](ctx, s.queries, appliedSchema)
 	if err != nil {
 		return err
 	}
-	version, err := one(ctx, s.queries, func(r row) (version int64, err error) {
-		return version, r.Scan(&version)
-	}, `select coalesce(max(version_id), 0) from goose_db_version where is_applied`)
-	if err != nil {
-		return err
-	}
-	if want := latestVersion(provider); version < want {
-		return fmt.Errorf("the store is at schema version %d of %d: run galley migrate", version, want)
+	if version < latestSchema {
+		return fmt.Errorf("the store is at schema version %d of %d: run galley migrate", version, latestSchema)
 	}
 	return nil
 }
 
-// knownVersion is that of the schema, if this program knows it.
+// knownVersion returns the version of the schema, or an error if it is newer.
 func (s *Store) knownVersion(ctx context.Context, provider *goose.Provider) (int64, error) {
 	if err := s.db.PingContext(ctx); err != nil {
 		return 0, s.fail(ctx, err)
@@ -167,15 +158,10 @@ func (s *Store) knownVersion(ctx context.Context, provider *goose.Provider) (int
 	if err != nil {
 		return 0, s.fail(ctx, err)
 	}
-	if latest := latestVersion(provider); version > latest {
-		return 0, &NewerStoreError{version, latest}
+	if version > latestSchema {
+		return 0, &NewerStoreError{version, latestSchema}
 	}
 	return version, nil
-}
-
-func latestVersion(provider *goose.Provider) int64 {
-	sources := provider.ListSources()
-	return sources[len(sources)-1].Version
 }
 
 func newProvider(d *dialect, db *sql.DB) (*goose.Provider, error) {
@@ -187,29 +173,37 @@ func newProvider(d *dialect, db *sql.DB) (*goose.Provider, error) {
 		goose.WithGoMigrations(migrations...), goose.WithDisableGlobalRegistry(true))
 }
 
-// migrations renders the schema's files in the words of the engine.
-func (d *dialect) migrations() ([]*goose.Migration, error) {
-	files, err := fs.Glob(migrationFiles, "migrations/*.sql")
+// migrationNames are the files of the schema, in order.
+var migrationNames = func() []string {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil {
-		return nil, err
+		panic(err) // the pattern is malformed
 	}
-	slices.Sort(files)
+	return names
+}()
+
+// The migrations are numbered from 1.
+var latestSchema = int64(len(migrationNames))
+
+// LatestSchema returns the version of the schema that this program creates.
+func LatestSchema() int64 { return latestSchema }
+
+// appliedSchema is a query for the version of a store's schema.
+const appliedSchema = `select coalesce(max(version_id), 0) from goose_db_version where is_applied`
+
+// migrations renders the files of the schema in the words of the engine.
+func (d *dialect) migrations() ([]*goose.Migration, error) {
 	var migrations []*goose.Migration
-	for _, file := range files {
-		number, _, _ := strings.Cut(strings.TrimPrefix(file, "migrations/"), "_")
-		version, err := strconv.ParseInt(number, 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("migration %s has no number: %w", file, err)
-		}
-		tmpl, err := template.New("").Option("missingkey=error").ParseFS(migrationFiles, file)
+	for i, name := range migrationNames {
+		tmpl, err := template.New(path.Base(name)).Option("missingkey=error").ParseFS(migrationFiles, name)
 		if err != nil {
 			return nil, err
 		}
 		var script bytes.Buffer
-		if err := tmpl.ExecuteTemplate(&script, strings.TrimPrefix(file, "migrations/"), d.words); err != nil {
+		if err := tmpl.Execute(&script, d.words); err != nil {
 			return nil, err
 		}
-		migrations = append(migrations, goose.NewGoMigration(version, &goose.GoFunc{
+		migrations = append(migrations, goose.NewGoMigration(int64(i+1), &goose.GoFunc{
 			RunTx: func(ctx context.Context, tx *sql.Tx) error {
 				_, err := tx.ExecContext(ctx, d.beforeMigration+script.String())
 				return err

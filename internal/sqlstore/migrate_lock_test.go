@@ -27,6 +27,7 @@ func execute(t *testing.T, database, statement string) {
 const backToVersion2 = `delete from goose_db_version where version_id >= 3;
 	create index locale_domain on locale (id);
 	create index locale_prefix on locale (id);
+	drop table replica_mark;
 	drop table audit_entry;
 	alter table publish drop column actor;
 	alter table app drop column made_by;

@@ -13,7 +13,7 @@ var (
 	sqlComment = regexp.MustCompile(`(?m)--.*$`)
 	newTable   = regexp.MustCompile(`^create table (\w+)`)
 	newIndex   = regexp.MustCompile(`^create (?:unique )?index \w+ on (\w+)`)
-	// quick is what takes a moment whatever the tables hold: a default that is
+	// quick matches what is fast on tables of any size: a default that is
 	// no constant would be written into every row.
 	quick = regexp.MustCompile(`^(alter table \w+ add column \w+ [\w{}. ]+( default \d+)?|drop index \w+|{{\.Statistics}})$`)
 )
@@ -25,7 +25,7 @@ func TestMigrationsAreQuick(t *testing.T) {
 	if err != nil || len(files) < 2 {
 		t.Fatal(files, err)
 	}
-	for _, file := range files[1:] { // before the first there is nobody
+	for _, file := range files[1:] { // before the first there are no rows
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -28,8 +28,8 @@ func (s *Store) Listen(ctx context.Context, changed func(...cms.Subject), listen
 	s.listen(ctx, changed, listening)
 }
 
-// pollEvery is how often SQLite is asked whether another program wrote to the
-// file: the command line may, beside a running server.
+// pollEvery is how often to check whether another program, such as the command
+// line, wrote to the SQLite file.
 const pollEvery = 100 * time.Millisecond
 
 // listenSQLite polls the data version of the one connection that writes: it
@@ -61,12 +61,24 @@ func listenSQLite(pool *sessions) func(context.Context, func(...cms.Subject), fu
 	}
 }
 
+// dataVersion changes whenever another connection has written. Versions of two
+// connections can't be compared.
+type dataVersion struct{ session, number int64 }
+
+func (p *sessions) dataVersion(ctx context.Context) (version dataVersion, err error) {
+	err = p.use(ctx, func(s *session) error {
+		version.session = s.number
+		return s.query(ctx, "pragma data_version", nil, func(r row) error { return r.Scan(&version.number) })
+	})
+	return version, err
+}
+
 const (
 	channel = "galley"
 	notify  = `select pg_notify($1, $2)`
 
-	// maxNotified bounds the subjects of one notification, which holds 8,000 bytes,
-	// and maxPending those that wait to be sent.
+	// maxNotified limits the subjects of one notification, which holds 8,000 bytes,
+	// and maxPending the transactions that wait to be sent.
 	maxNotified = 150
 	maxPending  = 10_000
 
@@ -77,8 +89,8 @@ const (
 	reconnectAfter = 200 * time.Millisecond
 )
 
-// notifier sends notifications after commits, many at a time: within a
-// transaction each would make all commits of the database wait for one another.
+// notifier sends notifications after commits, many at a time: a notification
+// within a transaction would serialize all commits of the database.
 type notifier struct {
 	node string
 	wake chan struct{}
@@ -91,8 +103,8 @@ func newNotifier() *notifier {
 	return &notifier{node: cms.NewID().String(), wake: make(chan struct{}, 1)}
 }
 
-// add queues what a transaction changed. What can't be queued is lost, as what
-// can't be sent is: other nodes use no answer for longer than a second.
+// add queues what a transaction changed. A notification may be lost: other nodes
+// cache responses for a second only.
 func (n *notifier) add(changed []cms.Subject) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -172,7 +184,7 @@ func receive(ctx context.Context, config *pgx.ConnConfig, connected func(), rece
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // it is of no more use
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // its state is unknown
 	if _, err := conn.Exec(connecting, `listen `+channel); err != nil {
 		return err
 	}
@@ -197,8 +209,8 @@ func receive(ctx context.Context, config *pgx.ConnConfig, connected func(), rece
 	}
 }
 
-// received reports a notification, unless it is this node's own. A word that is
-// not known is a newer program's, and may stand for anything.
+// received reports a notification, unless it is this node's own. An unknown word is
+// of a newer program, and may mean anything.
 func (n *notifier) received(message string, changed func(...cms.Subject)) {
 	words := strings.Fields(message)
 	if len(words) == 0 || words[0] == n.node {

@@ -34,7 +34,7 @@ func sitesForTest(t *testing.T, s *Store, n int) []cms.Site {
 	return sites
 }
 
-// heard is what a listener was told.
+// heard is what a listener received.
 type heard struct {
 	mu       sync.Mutex
 	subjects []cms.Subject

@@ -9,7 +9,7 @@ import (
 	"galley/internal/cms"
 )
 
-// The states of a page in one locale, by which its indexes begin.
+// The states of a page in one locale.
 const (
 	stateOnline  = 0
 	stateOffline = 1
@@ -38,16 +38,16 @@ func scanPageRow(r row) (cms.PageRow, error) {
 		scanTime(&p.CreatedAt), scanTime(&p.UpdatedAt), scanNullTime(&p.PublishedAt), scanNullTime(&p.DeletedAt), &p.Since)
 }
 
-// source is a table that has pages of a version, and which of its rows do.
+// source is a table with pages of a version, and the condition on its rows.
 type source struct {
 	table string
-	group string // the column that tells rows of a page apart that do not go together
+	group string // rows of a page belong together if they have the same value in it
 	where string
 	args  []any
 }
 
-// sources are where the pages of a version are. What was live after a publish
-// still is, or has been put aside since.
+// sources are the tables with the pages of a version. A row that was live after a
+// publish still is, or has moved to page_past.
 func sources(siteID cms.ID, version cms.Version) []source {
 	if seq, past := version.Past(); past {
 		return []source{
@@ -58,12 +58,11 @@ func sources(siteID cms.ID, version cms.Version) []source {
 	return []source{{"page", "version", "p.site_id = ? and p." + is(version), []any{siteID}}}
 }
 
-// is names a version. It is part of the text of a statement, since a value that
-// decides whether an index on some rows can be used makes SQLite prepare the
-// statement anew each time.
+// is returns the condition on a version. The value is part of the text: SQLite
+// prepares a statement again if a bound value decides which partial index it uses.
 func is(version cms.Version) string { return "version = " + strconv.Itoa(int(version)) }
 
-// columns are pageColumns as the table has them: what was live has no version.
+// columns are pageColumns of the table: page_past has no version.
 func (s source) columns() string {
 	if s.table == "page_past" {
 		return strings.Replace(pageColumns, "version", "cast(1 as smallint)", 1)
@@ -85,56 +84,71 @@ func (q queries) pageRows(ctx context.Context, siteID cms.ID, version cms.Versio
 	return rows, nil
 }
 
-func (q queries) Page(ctx context.Context, siteID cms.ID, version cms.Version, id cms.ID) (cms.Page, error) {
-	rows, err := q.pageRows(ctx, siteID, version, `p.id = ?`, id)
+// rowsByID reads rows with some ids, by a query that ends with its other conditions.
+func rowsByID[T any](ctx context.Context, q queries, scan func(row) (T, error), ids []cms.ID, query string, args ...any) ([]T, error) {
+	var rows []T
+	for chunk := range slices.Chunk(ids, idChunk) {
+		where, chunkArgs := q.dialect.among("id", anys(chunk))
+		more, err := all(ctx, q, scan, query+` and `+where, slices.Concat(args, chunkArgs)...)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	return rows, nil
+}
+
+// pagesBy joins the rows that have a key in common to pages.
+func pagesBy[K comparable](rows []cms.PageRow, key func(cms.PageRow) K) map[K]*cms.Page {
+	ofPage := map[K][]cms.PageRow{}
+	for _, r := range rows {
+		ofPage[key(r)] = append(ofPage[key(r)], r)
+	}
+	pages := make(map[K]*cms.Page, len(ofPage))
+	for k, rows := range ofPage {
+		pages[k] = new(cms.PageFromRows(rows))
+	}
+	return pages
+}
+
+func pageID(r cms.PageRow) cms.ID { return r.ID }
+
+// onePage joins all rows of a page.
+func onePage(rows []cms.PageRow, err error) (cms.Page, error) {
+	if err == nil && len(rows) == 0 {
+		err = cms.NotFound(cms.KindPage)
+	}
 	if err != nil {
 		return cms.Page{}, err
 	}
-	if len(rows) == 0 {
-		return cms.Page{}, cms.NotFound(cms.KindPage)
-	}
 	return cms.PageFromRows(rows), nil
+}
+
+func (q queries) Page(ctx context.Context, siteID cms.ID, version cms.Version, id cms.ID) (cms.Page, error) {
+	return onePage(q.pageRows(ctx, siteID, version, `p.id = ?`, id))
 }
 
 func (q queries) PagesByID(ctx context.Context, siteID cms.ID, version cms.Version, ids []cms.ID) (map[cms.ID]*cms.Page, error) {
 	if err := q.refreshStatistics(ctx, siteID, len(ids)); err != nil {
 		return nil, err
 	}
-	pages := make(map[cms.ID]*cms.Page, len(ids))
-	for chunk := range slices.Chunk(ids, idChunk) {
-		where, args := q.dialect.among("p.id", anys(chunk))
-		rows, err := q.pageRows(ctx, siteID, version, where, args...)
+	var rows []cms.PageRow
+	for _, s := range sources(siteID, version) {
+		more, err := rowsByID(ctx, q, scanPageRow, ids, `select `+s.columns()+` from `+s.table+` p where `+s.where, s.args...)
 		if err != nil {
 			return nil, err
 		}
-		byPage := map[cms.ID][]cms.PageRow{}
-		for _, r := range rows {
-			byPage[r.ID] = append(byPage[r.ID], r)
-		}
-		for id, rows := range byPage {
-			pages[id] = new(cms.PageFromRows(rows))
-		}
+		rows = append(rows, more...)
 	}
-	return pages, nil
+	return pagesBy(rows, pageID), nil
 }
 
 func (q queries) KnownPages(ctx context.Context, siteID cms.ID, ids []cms.ID) ([]cms.ID, error) {
-	var known []cms.ID
-	for chunk := range slices.Chunk(ids, idChunk) {
-		where, args := q.dialect.among("id", anys(chunk))
-		more, err := all(ctx, q, scanID, `select id from directory where site_id = ? and kind = ? and `+where,
-			slices.Concat([]any{siteID, cms.KindPage}, args)...)
-		if err != nil {
-			return nil, err
-		}
-		known = append(known, more...)
-	}
-	return known, nil
+	return rowsByID(ctx, q, scanValue[cms.ID], ids, `select id from directory where site_id = ? and kind = ?`, siteID, cms.KindPage)
 }
 
 func (q queries) LockPage(ctx context.Context, siteID cms.ID, version cms.Version, id cms.ID) (cms.Page, error) {
-	// The default row is the one that every writer locks first; the others
-	// are read after it.
+	// Every writer locks the default row first, and reads the others after it.
 	if q.dialect.lockUpdate != "" {
 		err := q.run(ctx, `select id from page where site_id = ? and `+is(version)+` and id = ? and locale_id = ?`+q.dialect.lockUpdate, siteID, id, cms.NoID)
 		if err != nil {
@@ -152,16 +166,12 @@ func (q queries) CreatePages(ctx context.Context, pages ...cms.Page) error {
 	if err := q.changeRows(ctx, rows); err != nil {
 		return err
 	}
-	for chunk := range slices.Chunk(pages, idChunk) {
-		var args []any
-		for _, p := range chunk {
-			args = append(args, p.ID, p.SiteID, cms.KindPage)
-		}
-		if err := q.run(ctx, addToDirectory+strings.Repeat(`, (?, ?, ?)`, len(chunk)-1), args...); err != nil {
-			return err
-		}
+	var ids []any
+	for _, p := range pages {
+		ids = append(ids, p.ID, p.SiteID, cms.KindPage)
 	}
-	return nil
+	_, err := q.insert(ctx, false, directory, 3, ids, "")
+	return err
 }
 
 func (q queries) UpdatePage(ctx context.Context, before, after cms.Page) error {
@@ -181,23 +191,90 @@ var storedColumns = strings.Split(strings.ReplaceAll(pageColumns, "\n\t", " ")+"
 
 const rowKey = `site_id, version, id, locale_id`
 
-func insertPages(n int) string {
-	row := `(` + marks(len(storedColumns)) + `)`
-	return `insert into page (` + strings.Join(storedColumns, ", ") + `) values ` + row + strings.Repeat(", "+row, n-1)
-}
+// storedPage is the table of pages with all its columns.
+var storedPage = `page (` + strings.Join(storedColumns, ", ") + `)`
 
+// pageArgs returns the values of a row in the order of storedColumns. They can be
+// compared with those of another row.
 func pageArgs(p cms.PageRow) []any {
 	v := p.Values
-	return []any{
+	args := []any{
 		p.SiteID, p.Version, p.ID, p.LocaleID, p.Own, p.Name, v.Pathname, v.Title, v.Description,
 		v.CanonicalURL, v.SocialImageURL, v.SitemapPriority, v.SitemapFrequency, v.IsOnline, v.ExcludedFromSearchEngines,
 		p.CreatedAt, p.UpdatedAt, p.PublishedAt, p.DeletedAt, p.Since,
 		pageState(p), cms.NullableSort(v.Title), cms.NullableSort(v.Description),
 		p.Version == cms.Draft && p.LocaleID == cms.NoID,
 	}
+	for i, arg := range args {
+		args[i] = argument(arg)
+	}
+	return args
 }
 
 func (q queries) LocalizedPages(ctx context.Context, siteID cms.ID, version cms.Version, localeID cms.ID) ([]cms.ID, error) {
-	ids, err := all(ctx, q, scanID, `select id from page where site_id = ? and `+is(version)+` and locale_id = ?`, siteID, localeID)
+	ids, err := values[cms.ID](ctx, q, `select id from page where site_id = ? and `+is(version)+` and locale_id = ?`, siteID, localeID)
 	return cms.SortIDs(ids), err
+}
+
+// prefixed are the columns of a page as a join names them.
+var prefixed = columnsOf("p")
+
+func columnsOf(name string) string {
+	return name + "." + strings.ReplaceAll(strings.ReplaceAll(pageColumns, "\n\t", " "), ", ", ", "+name+".")
+}
+
+type foundRow struct {
+	cms.PageRow
+	revision int64
+	claimed  cms.ID
+}
+
+// FindPage and FindPages are one statement each, which reads one snapshot without
+// a transaction.
+
+func (q queries) FindPage(ctx context.Context, version cms.Version, id cms.ID) (cms.FoundPage, error) {
+	// Subqueries are faster than joins on PostgreSQL here.
+	rows, err := all(ctx, q, func(r row) (f foundRow, err error) {
+		f.PageRow, err = scanPageRow(withColumn(r, &f.revision))
+		return f, err
+	}, `select `+prefixed+`, (select s.shape from site s where s.id = p.site_id) from page p
+		where p.site_id = (select d.site_id from directory d where d.id = ?) and p.`+is(version)+` and p.id = ?`, id, id)
+	if err != nil {
+		return cms.FoundPage{}, err
+	}
+	if len(rows) == 0 {
+		return cms.FoundPage{}, cms.NotFound(cms.KindPage)
+	}
+	return foundPages(rows)[0], nil
+}
+
+func (q queries) FindPages(ctx context.Context, siteID cms.ID, version cms.Version, pathname string) ([]cms.FoundPage, error) {
+	rows, err := all(ctx, q, func(r row) (f foundRow, err error) {
+		f.PageRow, err = scanPageRow(withColumn(withColumn(r, &f.claimed), &f.revision))
+		return f, err
+	}, `select `+prefixed+`, s.shape, c.locale_id from pathname c
+		join page p on p.site_id = c.site_id and p.`+is(version)+` and p.id = c.owner_id
+		join site s on s.id = c.site_id
+		where c.site_id = ? and c.`+is(version)+` and c.pathname = ? and not c.by_route`, siteID, pathname)
+	return foundPages(rows), err
+}
+
+// foundPages joins the rows of each page. A page that holds a pathname
+// in several locales is found in each.
+func foundPages(rows []foundRow) []cms.FoundPage {
+	var firsts []foundRow // of each page
+	var ofPage [][]cms.PageRow
+	for _, r := range rows {
+		i := slices.IndexFunc(firsts, func(first foundRow) bool { return first.ID == r.ID && first.claimed == r.claimed })
+		if i < 0 {
+			i = len(firsts)
+			firsts, ofPage = append(firsts, r), append(ofPage, nil)
+		}
+		ofPage[i] = append(ofPage[i], r.PageRow)
+	}
+	pages := make([]cms.FoundPage, len(firsts))
+	for i, first := range firsts {
+		pages[i] = cms.FoundPage{Page: cms.PageFromRows(ofPage[i]), Revision: first.revision, ClaimedIn: first.claimed}
+	}
+	return pages
 }

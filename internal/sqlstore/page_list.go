@@ -14,8 +14,8 @@ import (
 	"galley/internal/cms"
 )
 
-// listColumns are what a row of a list has. The rest is known: the site, the
-// version, and that it is not deleted.
+// listColumns are the columns of a list's rows. The site and the version are known,
+// and no row is deleted.
 const listColumns = `id, locale_id, own, name, pathname, title, description, canonical_url, social_image_url,
 	sitemap_priority, sitemap_frequency, is_online, no_index, created_at, updated_at, published_at, since`
 
@@ -49,7 +49,7 @@ func (q queries) Pages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([
 		into = append(into, ignored{})
 	}
 	list := make([]cms.ListedPage, 0, pq.Limit+1)
-	err := q.conn.query(ctx, q.dialect.rebind(query), q.dialect.args(args), func(r row) (err error) {
+	err := q.conn.query(ctx, query, args, func(r row) (err error) {
 		if err := r.Scan(into...); err != nil {
 			return err
 		}
@@ -62,6 +62,11 @@ func (q queries) Pages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([
 	}
 	return list, nil
 }
+
+// ignored is a column that is not read.
+type ignored struct{}
+
+func (ignored) Scan(any) error { return nil }
 
 // splitPaths reads what the dialect's pathList wrote: a line for each locale.
 func splitPaths(lines *string) (map[cms.ID]string, error) {
@@ -90,12 +95,11 @@ var sortColumns = map[cms.PageSort]string{
 
 func byTime(sort cms.PageSort) bool { return sort == cms.SortCreatedAt || sort == cms.SortUpdatedAt }
 
-// listQuery reads some columns of a list's pages, which include those of a page
-// that lists can be sorted by, and then, if keyed, another that it is sorted by.
-// Each part of the list comes from an index in the order asked for, and the engine
-// reads no more of a part than it needs to merge them all. In a locale other than
-// the default there are two of each kind: the pages that it overrides, and those
-// that it inherits. The first arguments are those of the columns.
+// listQuery returns a query for some columns of a list's pages, and one more, the sort
+// key, if keyed. Each part of the list is read from an index in its order, as far as
+// the result needs it. A locale other than the default has two of each part: the pages
+// that it overrides, and those that it inherits. The first arguments are those of the
+// columns.
 func (q queries) listQuery(pq cms.PageQuery, columns func(source) string, first []any) (query string, args []any, keyed bool) {
 	l := listed{PageQuery: pq, column: sortColumns[pq.Sort], after: ">", notAfter: "<="}
 	if pq.Descending {
@@ -135,7 +139,7 @@ func (q queries) listQuery(pq cms.PageQuery, columns func(source) string, first 
 	return q.dialect.merge(parts, order), args, keyed
 }
 
-// listed is a list that is asked for, in the words of a statement.
+// listed is a query for a list and its parts in SQL.
 type listed struct {
 	cms.PageQuery
 	column          string // that it is ordered by
@@ -143,7 +147,7 @@ type listed struct {
 	direction       string
 }
 
-// where are the rows of one locale and state that come after the cursor.
+// where returns the condition on rows of one locale and state after the cursor.
 func (l listed) where(s source, localeID cms.ID, state int) (where string, args []any) {
 	where = s.where + ` and p.locale_id = ? and p.state = ?`
 	args = slices.Concat(s.args, []any{localeID, state})
@@ -166,13 +170,12 @@ func (l listed) where(s source, localeID cms.ID, state int) (where string, args 
 	return where, args
 }
 
-// inherited are conditions on default rows: the locale overrides nothing of
-// them, and they come no later than all that the list shows if it has only
-// what the locale overrides. Without the second, a site that is translated
-// throughout would have all its default rows read in search of one that is not.
+// inherited returns two conditions on default rows: the locale does not override
+// them, and they sort before the last of the rows that a list of only overridden
+// pages would have. Without the second, a list of a site with every page translated
+// would read all its default rows.
 func (l listed) inherited(s source) (and string, args []any) {
-	// The offset keeps PostgreSQL from turning the look-up of one row into a
-	// join over all rows of the locale.
+	// The offset keeps PostgreSQL from joining all rows of the locale.
 	and = ` and not exists (select 1 from ` + s.table + ` o where o.site_id = p.site_id and o.id = p.id and o.locale_id = ?
 		and o.` + s.group + ` = p.` + s.group + ` limit 1 offset 0)`
 	args = []any{l.LocaleID}
@@ -186,7 +189,7 @@ func (l listed) inherited(s source) (and string, args []any) {
 	return and, slices.Concat(args, whereArgs, []any{key, id})
 }
 
-// end is a place that no page comes after.
+// end returns a sort key and an id after all pages.
 func (l listed) end() (key any, id cms.ID) {
 	switch {
 	case byTime(l.Sort) && l.Descending:
@@ -199,7 +202,7 @@ func (l listed) end() (key any, id cms.ID) {
 	return cms.NullableSort(nil), uuid.Max // pathnames come before it, too
 }
 
-// prefixEnd is the first text, by code point, after all that begin with a
+// prefixEnd returns the first text, by code point, after all that begin with a
 // prefix, if there is one.
 func prefixEnd(prefix string) (string, bool) {
 	for len(prefix) > 0 {

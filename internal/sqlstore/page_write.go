@@ -1,10 +1,8 @@
 package sqlstore
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"galley/internal/cms"
@@ -37,24 +35,23 @@ func rowChanges(before, after *cms.Page) []rowChange {
 	return changes
 }
 
-// changeRows stores what changed of rows. A column that stays as it is is left
-// alone, since an engine takes the trouble to move its index entries for every
-// column that a statement names.
+// changeRows stores what changed of rows. It sets only the columns that change,
+// since an engine updates the indexes of every column that a statement names.
 func (q queries) changeRows(ctx context.Context, changes []rowChange) error {
 	var gone []cms.PageRow
-	var created [][]any
-	changed := map[string][]changedRow{} // by their version and the columns that do
+	var created []any
+	changed := map[string][]changedRow{} // by their version and the columns that change
 	for _, c := range changes {
 		if c.after == nil {
 			gone = append(gone, *c.before)
 			continue
 		}
-		after := q.dialect.args(pageArgs(*c.after))
+		after := pageArgs(*c.after)
 		if c.before == nil {
-			created = append(created, after)
+			created = append(created, after...)
 			continue
 		}
-		if columns := changedColumns(q.dialect.args(pageArgs(*c.before)), after, c.after.Version); len(columns) > 0 {
+		if columns := changedColumns(pageArgs(*c.before), after, c.after.Version); len(columns) > 0 {
 			alike := fmt.Sprint(c.after.Version, columns)
 			changed[alike] = append(changed[alike], changedRow{c.after.Version, columns, after})
 		}
@@ -62,7 +59,7 @@ func (q queries) changeRows(ctx context.Context, changes []rowChange) error {
 	if err := q.deleteRows(ctx, gone); err != nil {
 		return err
 	}
-	if err := q.putRows(ctx, created, ""); err != nil {
+	if _, err := q.insert(ctx, false, storedPage, len(storedColumns), created, ""); err != nil {
 		return err
 	}
 	for _, rows := range changed {
@@ -73,10 +70,10 @@ func (q queries) changeRows(ctx context.Context, changes []rowChange) error {
 	return nil
 }
 
-// keyColumns are how many columns of a row are its key: the first ones.
+// keyColumns is the number of columns of a row's key, which are the first ones.
 const keyColumns = 4
 
-// changedRow is a stored row as it is to be, and which of its columns change.
+// changedRow is the new state of a stored row, and the columns that change.
 type changedRow struct {
 	version cms.Version
 	columns []int
@@ -87,8 +84,8 @@ type changedRow struct {
 func (q queries) updateRows(ctx context.Context, rows []changedRow) error {
 	columns := rows[0].columns
 	set := make([]string, len(columns))
-	// An insert makes up a whole row before it finds that there is one. What
-	// becomes a row of another key may be the first of it, though.
+	// An insert builds a whole row before it finds the conflict. A row whose key
+	// changes may not exist yet, though.
 	if columns[0] >= keyColumns && (len(rows) == 1 || q.dialect.local) {
 		for i, c := range columns {
 			set[i] = storedColumns[c] + " = ?"
@@ -105,59 +102,37 @@ func (q queries) updateRows(ctx context.Context, rows []changedRow) error {
 		}
 		return nil
 	}
-	all := make([][]any, len(rows))
-	for i, r := range rows {
-		all[i] = r.args
+	var args []any
+	for _, r := range rows {
+		args = append(args, r.args...)
 	}
 	for i, c := range columns {
 		set[i] = storedColumns[c] + " = excluded." + storedColumns[c]
 	}
-	return q.putRows(ctx, all, ` on conflict (`+rowKey+`) do update set `+strings.Join(set, ", "))
+	_, err := q.insert(ctx, false, storedPage, len(storedColumns), args, ` on conflict (`+rowKey+`) do update set `+strings.Join(set, ", "))
+	return err
 }
 
-// changedColumns are those that an update of a row sets, by their number.
-// Nobody reads whether a draft was dirty before it was changed, so that is
-// always set.
+// changedColumns returns the numbers of the columns that an update of a row sets.
+// Whether a draft was dirty before is not read, so that is always set.
 func changedColumns(before, after []any, version cms.Version) []int {
 	var columns []int
 	for i, column := range storedColumns {
-		if !sameArg(before[i], after[i]) || (column == "dirty" && version == cms.Draft) {
+		if before[i] != after[i] || (column == "dirty" && version == cms.Draft) {
 			columns = append(columns, i)
 		}
 	}
 	return columns
 }
 
-// sameArg compares what a dialect makes of values.
-func sameArg(a, b any) bool {
-	bytesA, isA := a.([]byte)
-	bytesB, isB := b.([]byte)
-	if isA && isB {
-		return bytes.Equal(bytesA, bytesB)
-	}
-	return isA == isB && a == b
-}
-
-func (q queries) putRows(ctx context.Context, rows [][]any, onConflict string) error {
-	for chunk := range slices.Chunk(rows, rowChunk) {
-		if err := q.run(ctx, insertPages(len(chunk))+onConflict, slices.Concat(chunk...)...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // deleteRows deletes rows of one version.
 func (q queries) deleteRows(ctx context.Context, rows []cms.PageRow) error {
-	for chunk := range slices.Chunk(rows, rowChunk) {
-		var args []any
-		for _, r := range chunk {
-			args = append(args, r.SiteID, r.ID, r.LocaleID)
-		}
-		one := `(site_id = ? and ` + is(chunk[0].Version) + ` and id = ? and locale_id = ?)`
-		if err := q.run(ctx, `delete from page where `+one+strings.Repeat(` or `+one, len(chunk)-1), args...); err != nil {
-			return err
-		}
+	if len(rows) == 0 {
+		return nil
 	}
-	return nil
+	var args []any
+	for _, r := range rows {
+		args = append(args, r.SiteID, r.ID, r.LocaleID)
+	}
+	return q.deleteEach(ctx, "page", `site_id = ? and `+is(rows[0].Version)+` and id = ? and locale_id = ?`, 3, args)
 }

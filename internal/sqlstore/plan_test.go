@@ -93,7 +93,7 @@ var sqliteStep = regexp.MustCompile(`^SCAN ([a-z]\w*)`)
 // sqliteWholeSite is a line of a plan that reads all pages of a site.
 var sqliteWholeSite = regexp.MustCompile(`^SEARCH .* USING .*INDEX (page|sqlite_autoindex_page)\w* \(site_id=\?\)`)
 
-// maySearchSite tells whether a statement is about a whole site.
+// maySearchSite reports whether a statement is about a whole site.
 func maySearchSite(query string) bool {
 	return strings.HasPrefix(query, "delete from")
 }
@@ -107,7 +107,7 @@ func alias(query, name string) string {
 	return found[1]
 }
 
-// maySort tells whether a statement sorts no more than what it answers: a table
+// maySort reports whether a statement sorts no more than what it answers: a table
 // that is read whole, ids that come from several places, the publishes that
 // changed one page, what was put aside since a publish that is listed, or the
 // pages under a prefix in another order than that of their pathnames.
@@ -119,7 +119,7 @@ func maySort(query string) bool {
 	})
 }
 
-// isWhole tells whether a statement has to read all of what it scans: a
+// isWhole reports whether a statement has to read all of what it scans: a
 // subquery that has its limit, or the publishes of every site to be purged.
 func isWhole(query, scanned string) bool {
 	return strings.Contains(query, ") as "+scanned) || strings.Contains(query, "from publish where seq > 0 and published_at < ")

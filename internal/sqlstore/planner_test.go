@@ -11,7 +11,7 @@ import (
 )
 
 // A site that has grown since PostgreSQL gathered statistics is taken for small,
-// until it is told to look around.
+// until its statistics are refreshed.
 func TestThePlannerLearnsOfALargeSite(t *testing.T) {
 	for name, others := range map[string][]int{
 		"among large sites": slices.Repeat([]int{1500}, 20),
@@ -51,7 +51,7 @@ func TestThePlannerLearnsOfALargeSite(t *testing.T) {
 	}
 }
 
-// Big work must not wait for a look at tables that it does not read, or that have
+// Large writes must not wait for statistics of tables that they do not read, or that have
 // changed without growing.
 func TestThePlannerLooksAtNothingInVain(t *testing.T) {
 	s := postgresForTest(t)
@@ -75,7 +75,7 @@ func TestThePlannerLooksAtNothingInVain(t *testing.T) {
 		select gen_random_uuid(), gen_random_uuid(), id, id, id, id, '', '', '' from page`)
 	unseen := func() []string {
 		t.Helper()
-		tables, err := all(ctx, s.queries, func(r row) (name string, err error) { return name, r.Scan(&name) }, s.dialect.unseen)
+		tables, err := values[string](ctx, s.queries, s.dialect.unseen)
 		do(t, err)
 		return tables
 	}
@@ -140,7 +140,7 @@ func TestACopyIsNotTakenForSmall(t *testing.T) {
 	}
 }
 
-// However much of a site is translated, a list in a locale looks at about as
+// However much of a site is translated, a list in a locale reads about as
 // many rows as it shows: once at each, once at what overrides it, and once at
 // where those end.
 func TestAListLooksAtWhatItShows(t *testing.T) {
@@ -172,7 +172,7 @@ func TestAListLooksAtWhatItShows(t *testing.T) {
 	}
 }
 
-// lookedAt counts the rows that a list looks at.
+// lookedAt counts the rows that a list reads.
 func lookedAt(t *testing.T, s *Store, pq cms.PageQuery) int {
 	t.Helper()
 	query, args, _ := s.listQuery(pq, source.columns, nil)
@@ -183,7 +183,7 @@ func lookedAt(t *testing.T, s *Store, pq cms.PageQuery) int {
 func carriedOut(t *testing.T, s *Store, query string, args ...any) planNode {
 	t.Helper()
 	var text []byte
-	do(t, s.db.QueryRowContext(t.Context(), `explain (analyze, format json) `+s.dialect.rebind(query), s.dialect.args(args)...).Scan(&text))
+	do(t, s.db.QueryRowContext(t.Context(), `explain (analyze, format json) `+rebind(query), arguments(args)...).Scan(&text))
 	var plans []struct{ Plan planNode }
 	do(t, json.Unmarshal(text, &plans))
 	return plans[0].Plan

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,78 +29,73 @@ var postgresDialect = &dialect{
 		"UUID": "uuid", "Text": `text collate "C"`, "Bytes": "bytea",
 		"Clustered": "", "Statistics": "", // it gathers its own
 	},
-	placeholder: dollar,
-	id:          func(id cms.ID) any { return id },
-	lockShared:  " for share",
-	lockUpdate:  " for no key update",
-	skipLocked:  " for update skip locked",
-	size:        `select pg_database_size(current_database())`,
-	pathList:    `string_agg(o.locale_id::text || ' ' || o.pathname, chr(10))`,
-	// Those that are found by keys that have a site in them, and their parts where
-	// they are split. Changes move nothing that the planner goes by, growth does.
+	lockShared: " for share",
+	lockUpdate: " for no key update",
+	skipLocked: " for update skip locked",
+	size:       `select pg_database_size(current_database())`,
+	pathList:   `string_agg(o.locale_id::text || ' ' || o.pathname, chr(10))`,
+	// The tables whose keys have a site, and their partitions. Growth invalidates
+	// their statistics, updates do not.
 	unseen: `select t.relname from pg_stat_user_tables t join pg_class c on c.oid = t.relid
 		where t.schemaname = current_schema() and t.relname similar to '(page|pathname)%' and t.n_live_tup > 1000
 		and ((t.last_analyze is null and t.last_autoanalyze is null) or t.n_live_tup > c.reltuples * 1.25)`,
-	guess:   `explain (format json) `,
-	analyze: `analyze (skip_locked) `,
-	wholes:  `select set_config('enable_nestloop', 'off', true)`,
-	parts:   `select set_config('enable_nestloop', 'on', true)`,
-	among:   amongArray,
-	merge:   mergeOrdered,
-	tryLock: `select pg_try_advisory_xact_lock(hashtextextended(?, 0))`,
-	tables:  `select tablename from pg_tables where schemaname = current_schema()`,
+	guess:     `explain (format json) `,
+	analyze:   `analyze (skip_locked) `,
+	bulkJoins: `select set_config('enable_nestloop', 'off', true)`,
+	anyJoins:  `select set_config('enable_nestloop', 'on', true)`,
+	among:     amongArray,
+	merge:     mergeOrdered,
+	tryLock:   `select pg_try_advisory_xact_lock(hashtextextended(?, 0))`,
+	tables:    `select tablename from pg_tables where schemaname = current_schema()`,
 	indexes: `select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid
 		where i.indisvalid and c.relnamespace = current_schema()::regnamespace`,
-	// Of a table in parts, PostgreSQL tells how to make an index of the empty
-	// parent only; each part has to have it as well.
+	// The definition of a partitioned table's index is of the empty parent only.
 	definitions: `select c.relname, replace(pg_get_indexdef(c.oid), ' ON ONLY ', ' ON ') from pg_index i join pg_class c on c.oid = i.indexrelid
 		where not c.relispartition and c.relnamespace = current_schema()::regnamespace and not exists (select 1 from pg_constraint where conindid = c.oid)`,
-	// Until it has statistics, the planner takes the tables for empty.
+	// Without statistics the planner assumes empty tables.
 	filled:  func(tables []string) string { return `analyze ` + strings.Join(tables, ", ") },
 	examine: examinePostgres,
-	// Who waits for a table holds up everybody who comes after: a migration
-	// gives up soon, and tries again.
+	// A statement that waits for a table lock blocks all later ones, so a migration
+	// gives up soon and tries again.
 	beforeMigration: `set local lock_timeout = '100ms';`,
 	unfit:           unfitPostgres,
 	classify:        classifyPostgres,
 }
 
-// durableCommits are the settings with which a commit waits until it is on a disk.
+// durableCommits are the settings with which a commit waits for the disk.
 var durableCommits = []string{"on", "remote_apply"}
 
-// unfitPostgres refuses a database that answers before it has written: each
-// connection asks for that, but a pooler may leave the wish out. And one that
-// can't keep every text.
+// unfitPostgres refuses a database with asynchronous commits, which each connection
+// turns off unless a pooler drops the setting, or without Unicode.
 func unfitPostgres(ctx context.Context, q queries) error {
-	set, err := one(ctx, q, func(r row) (set struct{ commit, encoding string }, err error) {
+	set, err := one(ctx, q, "", func(r row) (set struct{ commit, encoding string }, err error) {
 		return set, r.Scan(&set.commit, &set.encoding)
 	}, `select current_setting('synchronous_commit'), current_setting('server_encoding')`)
 	switch {
 	case err != nil:
 		return err
 	case !slices.Contains(durableCommits, set.commit):
-		return fmt.Errorf("synchronous_commit is %s in spite of us, and an answered write could be lost: "+
-			"where a pooler leaves our setting out, run 'alter role ... set synchronous_commit = on'", set.commit)
+		return fmt.Errorf("synchronous_commit is %s although each connection sets it to on, and an acknowledged write could be lost: "+
+			"where a pooler drops the setting, run 'alter role ... set synchronous_commit = on'", set.commit)
 	case set.encoding != unicodeEncoding:
-		return fmt.Errorf("the database's encoding is %s, which can't keep every text: "+
-			"make one with 'create database ... encoding 'UTF8' template template0'", set.encoding)
+		return fmt.Errorf("the database's encoding is %s, which can't store every text: "+
+			"create one with 'create database ... encoding 'UTF8' template template0'", set.encoding)
 	}
 	return nil
 }
 
-// unicodeEncoding is what PostgreSQL calls the one that has every character.
 const unicodeEncoding = "UTF8"
 
 // mergeOrdered gives each select the order and the limit of the whole. Otherwise
-// the planner may take them for small, and sort all that there is.
+// the planner may expect few rows, and sort all of them.
 func mergeOrdered(selects []string, order string) string {
 	return `(` + strings.Join(selects, order+`) union all (`) + order + `)` + order
 }
 
-// amongArray passes all values as one array. A list of parameters would be held
-// against each row one by one where the planner takes a site for small and
-// passes the index by: 500 ms instead of 3 for a thousand of ten thousand rows.
-// A single value is none: PostgreSQL would plan for an array of one each time.
+// amongArray passes all values as one array. A list of parameters is compared with
+// each row one by one where the planner expects a small site and uses no index:
+// 500 ms instead of 3 for a thousand of ten thousand rows. A single value is no
+// array, which would be planned again each time.
 func amongArray(column string, values []any) (condition string, args []any) {
 	if len(values) == 1 {
 		return column + ` = ?`, values
@@ -108,8 +104,8 @@ func amongArray(column string, values []any) (condition string, args []any) {
 	if _, ok := values[0].(cms.ID); ok {
 		kind, oid = "uuid[]", pgtype.UUIDArrayOID
 	}
-	// As text: a URL may ask for ways to run statements in which the driver does
-	// not learn the type of a parameter.
+	// As text: in some modes, which a URL may select, the driver does not know the
+	// types of parameters.
 	array, err := pgtype.NewMap().Encode(oid, pgx.TextFormatCode, values, nil)
 	if err != nil {
 		panic(err) // they are strings or ids
@@ -118,7 +114,7 @@ func amongArray(column string, values []any) (condition string, args []any) {
 }
 
 // maxPostgresConns is the pool's size; a server's default allows 100 in all,
-// so three nodes fit, each with two more to tell and to listen.
+// so three nodes fit, each with two more to notify and to listen.
 const maxPostgresConns = 24
 
 // OpenPostgres opens a database by its URL. It does not connect yet.
@@ -128,9 +124,9 @@ func OpenPostgres(url string, observe Observe) (*Store, error) {
 		return nil, err
 	}
 	pooled := config.Copy()
-	// An answered write must be on disk, whatever the server's default is.
+	// A commit must be on the disk, whatever the server's default is.
 	pooled.ConnConfig.RuntimeParams["synchronous_commit"] = "on"
-	e, err := newPostgres(pooled)
+	e, err := newPostgres(pooled, maxPostgresConns)
 	if err != nil {
 		return nil, err
 	}
@@ -143,27 +139,55 @@ func OpenPostgres(url string, observe Observe) (*Store, error) {
 // postgresEngine is a database on a PostgreSQL server.
 type postgresEngine struct{ pool *pgxpool.Pool }
 
-func newPostgres(config *pgxpool.Config) (*postgresEngine, error) {
-	config.MaxConns = maxPostgresConns
+func newPostgres(config *pgxpool.Config, conns int32) (*postgresEngine, error) {
+	config.MaxConns = conns
 	config.PingTimeout = pingTimeout
-	// Behind a pooler, another client may have listened on the same connection
-	// before; its notifications would pile up.
+	// Behind a pooler, another client may have used the connection to listen: its
+	// notifications would accumulate.
 	config.ConnConfig.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {}
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	return &postgresEngine{pool}, err
 }
 
-// pingTimeout is how long a connection that was idle may take to answer.
+// pingTimeout is how long a connection that was idle may take to respond.
 const pingTimeout = 5 * time.Second
 
 func (e *postgresEngine) query(ctx context.Context, query string, args []any, each func(row) error) error {
 	return e.retry(func() error {
-		rows, err := e.pool.Query(ctx, query, args...)
+		rows, err := e.pool.Query(ctx, rebind(query), arguments(args)...)
 		if err != nil {
 			return err
 		}
 		return eachRow(rows, each)
 	})
+}
+
+// rebind replaces each ? of a statement by a numbered placeholder. No statement
+// has a ? in a literal.
+func rebind(query string) string {
+	text := make([]byte, 0, len(query)+3*strings.Count(query, "?"))
+	n := 0
+	for part := range strings.SplitSeq(query, "?") {
+		if n > 0 {
+			text = strconv.AppendInt(append(text, '$'), int64(n), 10)
+		}
+		text = append(text, part...)
+		n++
+	}
+	return string(text)
+}
+
+// arguments converts values for the driver, which takes ids of its own type at
+// less cost.
+func arguments(values []any) []any {
+	args := make([]any, len(values))
+	for i, v := range values {
+		args[i] = argument(v)
+		if id, ok := args[i].(cms.ID); ok {
+			args[i] = pgtype.UUID{Bytes: id, Valid: true}
+		}
+	}
+	return args
 }
 
 // eachRow calls a function with each row, and closes the result.
@@ -180,7 +204,7 @@ func eachRow(rows pgx.Rows, each func(row) error) error {
 func (e *postgresEngine) exec(ctx context.Context, _ bool, query string, args []any) (int64, error) {
 	var tag pgconn.CommandTag
 	err := e.retry(func() (err error) {
-		tag, err = e.pool.Exec(ctx, query, args...)
+		tag, err = e.pool.Exec(ctx, rebind(query), arguments(args)...)
 		return err
 	})
 	return tag.RowsAffected(), err
@@ -237,8 +261,7 @@ func (e *postgresEngine) close() error {
 	return nil
 }
 
-// connectTimeout is how long a server may take to answer a new connection: one
-// that takes it and then says nothing is of no use.
+// connectTimeout is how long a server may take to accept a connection.
 const connectTimeout = 10 * time.Second
 
 func parsePostgres(url string) (*pgxpool.Config, error) {
@@ -250,7 +273,7 @@ func parsePostgres(url string) (*pgxpool.Config, error) {
 		// The parser's message may repeat the password.
 		return nil, errors.New("the database URL can't be read: it must look like postgres://user:password@host:5432/name")
 	}
-	if config.ConnConfig.ConnectTimeout == 0 { // the URL says nothing of it
+	if config.ConnConfig.ConnectTimeout == 0 { // the URL has none
 		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
@@ -259,9 +282,8 @@ func parsePostgres(url string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// ListenAt makes the store listen to other nodes by another way than the
-// database's URL: through a pooler that lends connections by the transaction
-// nothing is heard.
+// ListenAt makes the store listen to other nodes at another URL than the
+// database's: a pooler in transaction mode passes no notifications on.
 func (s *Store) ListenAt(url string) error {
 	config, err := parsePostgres(url)
 	if err != nil {
@@ -276,17 +298,16 @@ func (s *Store) sendNotification(ctx context.Context, message string) error {
 	return err
 }
 
-// Denied tells whether PostgreSQL did not let its user do something.
+// Denied reports whether PostgreSQL refused a statement for lack of privileges.
 func Denied(err error) bool {
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return false // it was not let in at all
+		return false // it refused the connection
 	}
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.Code == "42501"
 }
 
-// Refusal is what a PostgreSQL that does answer says about an error, if it is
-// one of its own.
+// Refusal returns the message of an error that PostgreSQL returned on a connection.
 func Refusal(err error) (message string, ok bool) {
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return "", false
@@ -299,7 +320,7 @@ func Refusal(err error) (message string, ok bool) {
 }
 
 func classifyPostgres(err error) failure {
-	// A database that can't be connected to may say why in its own words.
+	// The cause of a failed connection may be an error of the server.
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return failUnavailable
 	}
@@ -313,13 +334,11 @@ func classifyPostgres(err error) failure {
 	return failOther
 }
 
-// unavailableCodes are the classes and codes of a server that can't serve now:
-// connection trouble, too few resources, shutting down, a statement that took
-// longer than the operator allows, read-only after a failover.
+// unavailableCodes are classes and codes of errors that may pass: of connections,
+// resources, a shutdown, a statement timeout, and a read-only server after a failover.
 var unavailableCodes = []string{"08", "53", "57P", "57014", "25006"}
 
-// lockNotAvailable says that a lock was waited for longer than was allowed, or was
-// not to be waited for.
+// lockNotAvailable is the code of a lock timeout.
 const lockNotAvailable = "55P03"
 
 func classifyCode(code string) failure {

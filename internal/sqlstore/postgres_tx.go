@@ -9,12 +9,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Most of what a small write waits for is the round trip to PostgreSQL, once for
-// each statement. So a transaction queues statements whose results do not matter,
-// its beginning among them, and sends them in one batch with the next one whose
-// result does. An error of one is returned then, and nothing after it is done.
+// Round trips to PostgreSQL, one for each statement, take most of the time of a
+// small write. So a transaction queues statements whose results do not matter, its
+// begin among them, and sends them in one batch with the next one whose result does.
+// That one returns the error of any of them.
 
-// maxQueued is how many statements, and values in them, wait to be sent.
+// maxQueued limits the statements of a batch, and maxQueuedValues their arguments.
 const (
 	maxQueued       = 16
 	maxQueuedValues = 10_000
@@ -29,8 +29,8 @@ type postgresTx struct {
 	conn   *pgxpool.Conn // nil: the transaction is over
 	queue  *pgx.Batch
 	values int   // in the queue
-	sent   bool  // the beginning was
-	failed error // why nothing more is sent: it might not be in the transaction
+	sent   bool  // the begin was sent
+	failed error // nothing is sent after an error: the transaction may have ended
 }
 
 func (e *postgresEngine) begin(ctx context.Context, statement string) (*postgresTx, error) {
@@ -54,7 +54,7 @@ func (t *postgresTx) exec(ctx context.Context, wait bool, query string, args []a
 
 func (t *postgresTx) query(ctx context.Context, query string, args []any, each func(row) error) error {
 	t.add(query, args)
-	var stopped error // by the caller: that is no failure of the transaction
+	var stopped error // by the caller: the transaction has not failed
 	err := t.send(ctx, func(results pgx.BatchResults) error {
 		rows, err := results.Query()
 		if err != nil {
@@ -71,7 +71,7 @@ func (t *postgresTx) query(ctx context.Context, query string, args []any, each f
 	return err
 }
 
-// commit sends what is left of the transaction and its end.
+// commit sends the rest of the transaction.
 func (t *postgresTx) commit(ctx context.Context) error {
 	if !t.sent && t.queue.Len() == 1 { // nothing was done
 		t.release()
@@ -89,8 +89,8 @@ func (t *postgresTx) commit(ctx context.Context) error {
 	return nil
 }
 
-// rollback ends the transaction unless it is over, and leaves nothing of it. The
-// pool closes a connection that is still in a transaction.
+// rollback ends the transaction unless it is over. The pool closes a connection
+// that is still in one.
 func (t *postgresTx) rollback(ctx context.Context) {
 	if t.conn == nil {
 		return
@@ -102,7 +102,7 @@ func (t *postgresTx) rollback(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTime)
 	defer cancel()
 	if _, err := t.conn.Exec(ctx, "rollback"); err != nil {
-		_ = t.conn.Conn().Close(ctx) // it is of no more use
+		_ = t.conn.Conn().Close(ctx) // its state is unknown
 	}
 }
 
@@ -112,11 +112,11 @@ func (t *postgresTx) release() {
 }
 
 func (t *postgresTx) add(query string, args []any) {
-	t.queue.Queue(query, args...)
+	t.queue.Queue(rebind(query), arguments(args)...)
 	t.values += len(args)
 }
 
-// flush sends what is queued, and returns what the last statement did.
+// flush sends what is queued, and returns the result of the last statement.
 func (t *postgresTx) flush(ctx context.Context) (tag pgconn.CommandTag, err error) {
 	err = t.send(ctx, func(results pgx.BatchResults) (err error) {
 		tag, err = results.Exec()
@@ -125,8 +125,7 @@ func (t *postgresTx) flush(ctx context.Context) (tag pgconn.CommandTag, err erro
 	return tag, err
 }
 
-// send sends what is queued, and has a function read the result of the last
-// statement.
+// send sends the queue, and lets a function read the result of the last statement.
 func (t *postgresTx) send(ctx context.Context, read func(pgx.BatchResults) error) error {
 	if t.failed != nil {
 		return t.failed

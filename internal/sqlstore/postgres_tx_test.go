@@ -26,7 +26,7 @@ func countedTrips(t *testing.T) (*Store, *atomic.Int64) {
 		c, err := dial(ctx, network, address)
 		return &countingConn{Conn: c, trips: trips}, err
 	}
-	counted, err := newPostgres(config)
+	counted, err := newPostgres(config, maxPostgresConns)
 	do(t, err)
 	t.Cleanup(func() { do(t, counted.close()) })
 	s.engine = counted
@@ -152,7 +152,7 @@ func TestAReadThatIsNotSentIsTheEnd(t *testing.T) {
 	left, leave := context.WithCancel(t.Context())
 	leave()
 	for name, read := range map[string]func(q queries) error{
-		"of nothing":            func(q queries) error { _, err := all(t.Context(), q, scanID, `select id from nothing`); return err },
+		"of nothing":            func(q queries) error { _, err := values[cms.ID](t.Context(), q, `select id from nothing`); return err },
 		"for somebody who left": func(q queries) error { _, err := q.Workspace(left, cms.NewID()); return err },
 	} {
 		first, second := cms.Workspace{ID: cms.NewID(), Name: "1", CreatedAt: time.Now()}, cms.Workspace{ID: cms.NewID(), Name: "2", CreatedAt: time.Now()}
@@ -191,7 +191,7 @@ func TestATransactionThatLosesItsConnection(t *testing.T) {
 		w := cms.Workspace{ID: cms.NewID(), Name: "w", CreatedAt: time.Now()}
 		err := s.InTx(ctx, func(tx cms.Tx) error {
 			q, _ := tx.(queries)
-			backend, err := one(ctx, q, func(r row) (n int64, err error) { return n, r.Scan(&n) }, `select pg_backend_pid()`)
+			backend, err := value[int64](ctx, q, `select pg_backend_pid()`)
 			do(t, err)
 			do(t, tx.CreateWorkspace(ctx, w))
 			// Waits until it has ended.

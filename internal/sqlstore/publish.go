@@ -76,14 +76,12 @@ func (q queries) LockPublish(ctx context.Context, siteID, id cms.ID) (cms.Publis
 }
 
 func (q queries) publish(ctx context.Context, lock string, siteID, id cms.ID) (cms.Publish, error) {
-	p, err := one(ctx, q, scanPublish, `select `+publishColumns+` from publish p where p.site_id = ? and p.id = ?`+lock, siteID, id)
-	return found(cms.KindPublish, p, err)
+	return one(ctx, q, cms.KindPublish, scanPublish, `select `+publishColumns+` from publish p where p.site_id = ? and p.id = ?`+lock, siteID, id)
 }
 
 func (q queries) LastPublish(ctx context.Context, siteID cms.ID) (cms.Publish, error) {
-	p, err := one(ctx, q, scanPublish, `select `+publishColumns+` from publish p
+	return one(ctx, q, cms.KindPublish, scanPublish, `select `+publishColumns+` from publish p
 		where p.site_id = ? and p.seq > 0 order by p.seq desc limit 1`, siteID)
-	return found(cms.KindPublish, p, err)
 }
 
 func (q queries) Publishes(ctx context.Context, siteID, pageID cms.ID, list cms.ListQuery) ([]cms.Publish, error) {
@@ -124,13 +122,12 @@ func (q queries) TakeDuePublish(ctx context.Context, now time.Time, notOf []cms.
 		these, more := q.dialect.among("p.site_id", anys(notOf))
 		where, args = where+` and not (`+these+`)`, append(args, more...)
 	}
-	p, err := one(ctx, q, scanPublish, `select `+publishColumns+` from publish p
+	return one(ctx, q, cms.KindPublish, scanPublish, `select `+publishColumns+` from publish p
 		where `+where+` order by p.publish_at, p.id limit 1`+q.dialect.skipLocked, args...)
-	return found(cms.KindPublish, p, err)
 }
 
 func (q queries) DirtyPages(ctx context.Context, siteID, after cms.ID, limit int) ([]cms.ID, error) {
-	return all(ctx, q, scanID, `select id from page where site_id = ? and dirty and id > ? order by id`+atMost(limit), siteID, after)
+	return values[cms.ID](ctx, q, `select id from page where site_id = ? and dirty and id > ? order by id`+atMost(limit), siteID, after)
 }
 
 func (q queries) PublishedPages(ctx context.Context, siteID cms.ID, seq int64, after cms.ID, limit int) ([]cms.ID, error) {
@@ -138,22 +135,22 @@ func (q queries) PublishedPages(ctx context.Context, siteID cms.ID, seq int64, a
 		return `select id from (select distinct id from ` + table + ` where site_id = ? and ` + column + ` = ? and id > ?` + more + `
 			order by id limit ?) as ` + table + `_` + column
 	}
-	return all(ctx, q, scanID, part("page", "since", " and version = 1")+` union `+part("page_past", "since", "")+`
+	return values[cms.ID](ctx, q, part("page", "since", " and version = 1")+` union `+part("page_past", "since", "")+`
 		union `+part("page_past", "until", "")+` order by id limit ?`,
 		siteID, seq, after, limit, siteID, seq, after, limit, siteID, seq, after, limit, limit)
 }
 
 func (q queries) PagesSince(ctx context.Context, siteID cms.ID, seq int64) ([]cms.ID, error) {
-	live, err := all(ctx, q, scanID, `select id from page where site_id = ? and version = 1 and since > ?`, siteID, seq)
+	live, err := values[cms.ID](ctx, q, `select id from page where site_id = ? and version = 1 and since > ?`, siteID, seq)
 	if err != nil {
 		return nil, err
 	}
-	past, err := all(ctx, q, scanID, `select id from page_past where site_id = ? and until > ?`, siteID, seq)
+	past, err := values[cms.ID](ctx, q, `select id from page_past where site_id = ? and until > ?`, siteID, seq)
 	return cms.SortIDs(append(live, past...)), err
 }
 
 func (q queries) CountPages(ctx context.Context, siteID cms.ID, version cms.Version) (pages, rows int, err error) {
-	counts, err := one(ctx, q, func(r row) (n [2]int, err error) {
+	counts, err := one(ctx, q, "", func(r row) (n [2]int, err error) {
 		return n, r.Scan(&n[0], &n[1])
 	}, `select coalesce(sum(case when locale_id = ? then 1 else 0 end), 0), count(*) from page
 		where site_id = ? and `+is(version)+` and deleted_at is null`, cms.NoID, siteID)
@@ -161,8 +158,8 @@ func (q queries) CountPages(ctx context.Context, siteID cms.ID, version cms.Vers
 }
 
 func (q queries) ReplaceLive(ctx context.Context, siteID cms.ID, seq int64, changes []cms.PageChange) error {
-	// What is put aside and what is changed are the same rows: each part is
-	// changed while the engine still has it at hand.
+	// The same rows are copied to page_past and changed, chunk by chunk, while they
+	// are in the engine's cache.
 	for some := range slices.Chunk(changes, idChunk) {
 		var was []cms.ID
 		for _, c := range some {
@@ -180,7 +177,7 @@ func (q queries) ReplaceLive(ctx context.Context, siteID cms.ID, seq int64, chan
 		}
 		var drafts, others []cms.PageChange
 		for _, c := range some {
-			// Where statements are cheap, it is cheaper to name what changes.
+			// Where statements are cheap, it is cheaper to set only what changes.
 			if c.AsDraft && (c.Before == nil || !q.dialect.local) {
 				drafts = append(drafts, c)
 			} else {
@@ -197,8 +194,7 @@ func (q queries) ReplaceLive(ctx context.Context, siteID cms.ID, seq int64, chan
 	return nil
 }
 
-// putDrafts makes the live rows of pages what their drafts have. The values are
-// in the database, so they are not sent to it again.
+// putDrafts copies the rows of drafts to the live version within the database.
 func (q queries) putDrafts(ctx context.Context, siteID cms.ID, changes []cms.PageChange) error {
 	if len(changes) == 0 {
 		return nil
@@ -219,13 +215,13 @@ func (q queries) putDrafts(ctx context.Context, siteID cms.ID, changes []cms.Pag
 		return err
 	}
 	where, args := q.dialect.among("id", anys(ids))
-	first := changes[0].After // all go live at once
+	first := changes[0].After // they are published together
 	return q.run(ctx, copyDrafts+where+` on conflict (`+rowKey+`) do update set `+overwritten,
 		slices.Concat([]any{first.PublishedAt, first.Since, siteID}, args)...)
 }
 
-// copyDrafts copies rows of drafts into the live version, and overwritten is
-// what they replace of a row that is there.
+// copyDrafts copies rows of drafts to the live version, and overwritten sets the
+// columns of a row that exists.
 var copyDrafts, overwritten = func() (insert, update string) {
 	live := map[string]string{"version": strconv.Itoa(int(cms.Live)), "published_at": "cast(? as bigint)", "since": "cast(? as bigint)", "dirty": "false"}
 	var values, set []string

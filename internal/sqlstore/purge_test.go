@@ -109,12 +109,11 @@ func TestPurgeAndRestoreExcludeEachOther(t *testing.T) {
 
 func rowsOf(t *testing.T, s *Store, engine string, siteID cms.ID) map[string]int {
 	t.Helper()
-	tables, err := all(t.Context(), s.queries, func(r row) (name string, err error) { return name, r.Scan(&name) }, siteTables[engine])
+	tables, err := values[string](t.Context(), s.queries, siteTables[engine])
 	do(t, err)
 	counts := map[string]int{}
 	for _, table := range tables {
-		n, err := one(t.Context(), s.queries, func(r row) (n int, err error) { return n, r.Scan(&n) },
-			`select count(*) from `+table+` where site_id = ?`, siteID)
+		n, err := value[int](t.Context(), s.queries, `select count(*) from `+table+` where site_id = ?`, siteID)
 		do(t, err)
 		counts[table] = n
 	}

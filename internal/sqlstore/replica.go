@@ -2,41 +2,32 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"galley/internal/cms"
 )
 
 // Replica reads from a hot standby of a PostgreSQL store.
 //
-// How far it is, a mark in the data tells, and not a position in the log: after
-// a failover, positions of a standby that followed the old primary mean nothing
-// to the new one. Only this node writes its mark, and each is one more than the
-// one before; at 50 a second the numbers last for a year. It is kept like an
-// answer that this node gave itself, with the number for its status: no table
-// is needed, and marks of nodes that are gone are forgotten with old answers.
+// A mark in the data shows how far it is, and not a position in the log: after a
+// failover, positions of a standby that followed the old primary mean nothing to
+// the new one. Only this node writes its mark, and each is one more than the last.
 type Replica struct {
 	queries // on the pool of reads
 	store   *Store
 	reads   *postgresEngine
-	looks   *sql.DB // looks must get through where reads may not
+	checks  *postgresEngine // one connection, which a full pool of reads does not block
 	node    cms.ID
-	marked  int64        // only for the one who marks
-	has     atomic.Int64 // the last mark that the standby was seen to have
+	marked  int64        // used by Mark and Marked, which have one caller
+	renewed time.Time    // when old marks were last deleted
+	has     atomic.Int64 // the last mark that the standby is known to have
 }
 
 var _ cms.Replica = (*Replica)(nil)
-
-// markKey names a node's mark among what is kept.
-const markKey = "replica mark"
 
 // OpenReplica opens a hot standby of the store by its URL. It does not connect
 // yet.
@@ -50,14 +41,16 @@ func (s *Store) OpenReplica(url string) (*Replica, error) {
 	}
 	for _, other := range config.ConnConfig.Fallbacks {
 		if other.Host != config.ConnConfig.Host || other.Port != config.ConnConfig.Port {
-			return nil, errors.New("the URL of a replica must name one server: what is seen of one tells nothing about another")
+			return nil, errors.New("the URL of a replica must name one server: the state of one says nothing about another")
 		}
 	}
-	r := &Replica{store: s, node: cms.NewID(), looks: stdlib.OpenDB(*config.ConnConfig)}
-	r.looks.SetMaxOpenConns(1)
-	config.AfterConnect = r.greet
-	if r.reads, err = newPostgres(config); err != nil {
+	r := &Replica{store: s, node: cms.NewID()}
+	if r.checks, err = newPostgres(config.Copy(), 1); err != nil {
 		return nil, err
+	}
+	config.AfterConnect = r.checkMark
+	if r.reads, err = newPostgres(config, maxPostgresConns); err != nil {
+		return nil, errors.Join(err, r.checks.close())
 	}
 	r.queries = queries{conn: r.reads, dialect: s.dialect}
 	return r, nil
@@ -66,142 +59,70 @@ func (s *Store) OpenReplica(url string) (*Replica, error) {
 // PoolStats is the state of the pool of reads, for metrics.
 func (r *Replica) PoolStats() PoolStats { return r.reads.stats() }
 
-// Close gives up every connection.
-func (r *Replica) Close() error { return errors.Join(r.reads.close(), r.looks.Close()) }
+// Close closes every connection.
+func (r *Replica) Close() error { return errors.Join(r.reads.close(), r.checks.close()) }
 
-// View reads everything of one snapshot.
+// View reads everything from one snapshot.
 func (r *Replica) View(ctx context.Context, read func(cms.Reader) error) error {
 	defer r.store.timed("replica")()
 	return r.reads.view(ctx, func(c conn) error { return read(queries{conn: c, dialect: r.dialect}) })
 }
 
-// renewMark is how old a mark's time may be. There is an index on it: each new
-// time leaves a dead entry, which a standby has to pass by until it is cleared.
-const renewMark = time.Hour
+const (
+	maxMarkAge  = 24 * time.Hour
+	cleanMarked = time.Hour // how often marks of nodes that are gone are deleted
+)
 
-// Mark commits a new mark in the store. One that was given up may arrive after
-// the next, which it must not take back.
+// Mark commits a new mark in the store. One that timed out may arrive after the
+// next, which it must not undo.
 func (r *Replica) Mark(ctx context.Context) error {
 	r.marked++
-	return r.store.run(ctx, `insert into kept_answer
-		(credential_id, request_key, request_hash, status, location, body, sealed, created_at)
-		values (`+marks(8)+`) on conflict (credential_id, request_key) do update set status = greatest(kept_answer.status, excluded.status),
-		created_at = case when kept_answer.created_at < excluded.created_at - ? then excluded.created_at else kept_answer.created_at end`,
-		r.node, markKey, []byte{}, r.marked, "", []byte{}, false, time.Now(), renewMark.Microseconds())
-}
-
-const findMark = `select status from kept_answer where credential_id = $1 and request_key = $2`
-
-// Marked tells whether the standby has the last mark.
-func (r *Replica) Marked(ctx context.Context) (bool, error) {
-	var follows bool
-	var mark sql.NullInt64
-	row := r.looks.QueryRowContext(ctx, `select pg_is_in_recovery(), (`+findMark+`)`, r.dialect.id(r.node), markKey)
-	switch err := row.Scan(&follows, &mark); {
-	case err != nil:
-		return false, r.fail(ctx, err)
-	case !follows:
-		return false, cms.ErrNoReplica
-	case !mark.Valid || mark.Int64 < r.marked:
-		return false, nil
-	}
-	r.has.Store(mark.Int64)
-	return true, nil
-}
-
-// greet refuses a new connection to a server that is not as far as a look has
-// seen it. A server only goes back by starting anew, and that ends every
-// connection: so those that there are need not be asked again.
-func (r *Replica) greet(ctx context.Context, conn *pgx.Conn) error {
-	var mark int64
-	err := conn.QueryRow(ctx, findMark, r.dialect.id(r.node), markKey).Scan(&mark)
-	if err == nil && mark < r.has.Load() {
-		err = errors.New("the standby is further behind than it was")
+	now := time.Now()
+	err := r.store.run(ctx, `insert into replica_mark (node, mark, marked_at) values (?, ?, ?)
+		on conflict (node) do update set mark = greatest(replica_mark.mark, excluded.mark), marked_at = excluded.marked_at`,
+		r.node, r.marked, now)
+	if err == nil && now.Sub(r.renewed) > cleanMarked {
+		r.renewed = now
+		err = r.store.run(ctx, `delete from replica_mark where marked_at < ? and node <> ?`, now.Add(-maxMarkAge), r.node)
 	}
 	return err
 }
 
-// maxReplicaBehind is how much of the log a standby may lack at a look without
-// a word about it.
-const maxReplicaBehind = 16 << 20
+const findMark = `(select mark from replica_mark where node = ?)`
 
-// ExamineReplica looks at a standby of the store. It changes nothing.
-func (s *Store) ExamineReplica(ctx context.Context, url string) Finding {
-	const check = "replica"
-	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
-	defer cancel()
-	r, err := s.OpenReplica(url)
-	if err != nil {
-		return Finding{check, LevelFail, err.Error(), "correct --replica-url"}
+// Marked reports whether the standby has the last mark.
+func (r *Replica) Marked(ctx context.Context) (bool, error) {
+	follows, mark, err := standbyState[int64](ctx, r, findMark, r.node)
+	switch {
+	case err != nil:
+		return false, err
+	case !follows:
+		return false, cms.ErrNoReplica
+	case mark == nil || *mark < r.marked:
+		return false, nil
 	}
-	defer func() { _ = r.Close() }() // nothing was written
-	var position string
-	if err := s.db.QueryRowContext(ctx, `select pg_current_wal_flush_lsn()`).Scan(&position); err != nil {
-		return broken(check, err)
-	}
-	var follows bool
-	var behind sql.NullFloat64 // nothing was replayed yet
-	row := r.looks.QueryRowContext(ctx, `select pg_is_in_recovery(), pg_wal_lsn_diff($1::text::pg_lsn, pg_last_wal_replay_lsn())::float8`, position)
-	if err := row.Scan(&follows, &behind); err != nil {
-		return Finding{check, LevelWarn, "it does not answer: " + err.Error(), "check --replica-url and that the standby runs; until then every read goes to the primary"}
-	}
-	return judgeReplica(follows, behind.Float64)
+	r.has.Store(*mark)
+	return true, nil
 }
 
-// ExamineListener looks at the way by which a server hears from other nodes: what
-// the store is told has to be heard there. It changes nothing.
-func (s *Store) ExamineListener(ctx context.Context, url string) Finding {
-	const check = "listener"
-	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
-	defer cancel()
-	config, err := parsePostgres(url)
-	if err != nil {
-		return Finding{check, LevelFail, err.Error(), "correct --listen-url"}
-	}
-	away := func(err error) Finding {
-		why := strings.Join(strings.Fields(err.Error()), " ") // it may have several lines
-		return Finding{check, LevelFail, "it does not answer: " + why, "check --listen-url: until it answers, nothing is answered from memory"}
-	}
-	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
-	if err != nil {
-		return away(err)
-	}
-	defer func() { _ = conn.Close(ctx) }() // nothing was written
-	word := cms.NewID().String()
-	if _, err := conn.Exec(ctx, `listen `+channel); err != nil {
-		return away(err)
-	}
-	if _, err := s.db.ExecContext(ctx, notify, channel, word); err != nil {
-		return broken(check, err)
-	}
-	waiting, cancel := context.WithTimeout(ctx, notifyTimeout)
-	defer cancel()
-	for {
-		n, err := conn.WaitForNotification(waiting)
-		switch {
-		case err != nil && waiting.Err() == nil:
-			return away(err)
-		case err != nil:
-			return Finding{
-				check, LevelFail, "it answers, and does not hear what the store is told",
-				"let --listen-url lead to the same database, past a pooler that lends connections by the transaction: until then, nothing is answered from memory",
-			}
-		case strings.HasPrefix(n.Payload, word):
-			return fine(check, "it hears what the store is told")
-		}
-	}
+// standbyState reports whether a server follows another one, and a value that
+// may be null.
+func standbyState[T any](ctx context.Context, r *Replica, expression string, args ...any) (follows bool, v *T, err error) {
+	follows, err = one(ctx, queries{conn: r.checks, dialect: r.dialect}, "", func(row row) (follows bool, err error) {
+		err = row.Scan(&follows, &v)
+		return follows, err
+	}, `select pg_is_in_recovery(), `+expression, args...)
+	return follows, v, err
 }
 
-func judgeReplica(follows bool, behind float64) Finding {
-	const check = "replica"
-	if !follows {
-		return Finding{check, LevelFail, cms.ErrNoReplica.Error(), "let --replica-url lead to a standby of the database, and not to the primary"}
+// checkMark refuses a new connection to a server that is not as far as it was
+// known to be. A server only goes back by restarting, which ends every
+// connection, so that open ones need no check.
+func (r *Replica) checkMark(ctx context.Context, conn *pgx.Conn) error {
+	var mark *int64
+	err := conn.QueryRow(ctx, rebind(`select `+findMark), r.node).Scan(&mark)
+	if err == nil && (mark == nil || *mark < r.has.Load()) {
+		err = errors.New("the standby is further behind than it was")
 	}
-	if behind > maxReplicaBehind {
-		return Finding{
-			check, LevelWarn, fmt.Sprintf("it lacks %.0f MB of the primary's log", behind/1e6),
-			"if it stays so, look at the standby: reads go to the primary meanwhile",
-		}
-	}
-	return fine(check, "it follows, and lacks %.0f kB of the primary's log", max(behind, 0)/1e3)
+	return err
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,7 +77,7 @@ func TestReplicaMarks(t *testing.T) {
 func TestReplicaMarksWhenTheClockIsSetBack(t *testing.T) {
 	s, r, standby, _ := standbyForTest(t)
 	catchUp(t, r)
-	if err := s.queries.run(t.Context(), `update kept_answer set created_at = ?`, time.Now().Add(time.Hour)); err != nil {
+	if err := s.queries.run(t.Context(), `update replica_mark set marked_at = ?`, time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	catchUp(t, r)
@@ -89,7 +90,7 @@ func TestReplicaMarksWhenTheClockIsSetBack(t *testing.T) {
 	}
 }
 
-// TestReplicaMarksLeaveIndexesAlone counts the updates that no index hears of.
+// TestReplicaMarksLeaveIndexesAlone counts the updates that change no index.
 func TestReplicaMarksLeaveIndexesAlone(t *testing.T) {
 	s, r := markedForTest(t)
 	const updates = 20
@@ -102,28 +103,26 @@ func TestReplicaMarksLeaveIndexesAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all, hot int
-	row := s.db.QueryRowContext(t.Context(), `select n_tup_upd, n_tup_hot_upd from pg_stat_user_tables where relname = 'kept_answer'`)
+	row := s.db.QueryRowContext(t.Context(), `select n_tup_upd, n_tup_hot_upd from pg_stat_user_tables where relname = 'replica_mark'`)
 	if err := row.Scan(&all, &hot); err != nil || all != updates || hot != updates {
 		t.Errorf("of %d updates, %d of %d left the indexes alone: %v", updates, hot, all, err)
 	}
 }
 
-// TestReplicaMarksAreNotForgotten has a mark that is as old as answers that are
-// forgotten.
-func TestReplicaMarksAreNotForgotten(t *testing.T) {
+// TestReplicaMarksOfNodesThatAreGone deletes old marks of others, and not the
+// node's own, however old the last one is.
+func TestReplicaMarksOfNodesThatAreGone(t *testing.T) {
 	s, r := markedForTest(t)
-	old := time.Now().Add(-24 * time.Hour)
-	for range 2 {
-		if err := r.Mark(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.queries.ForgetAnswers(t.Context(), old.Add(time.Minute), 10); err != nil {
-			t.Fatal(err)
-		}
-		n, err := s.queries.exec(t.Context(), `update kept_answer set created_at = ?`, old)
-		if err != nil || n != 1 {
-			t.Errorf("%d marks are left: %v", n, err)
-		}
+	_, other := markedForTest(t)
+	other.store = s
+	do(t, r.Mark(t.Context()))
+	do(t, other.Mark(t.Context()))
+	do(t, s.queries.run(t.Context(), `update replica_mark set marked_at = ?`, time.Now().Add(-maxMarkAge-time.Hour)))
+	r.renewed = time.Now().Add(-2 * cleanMarked)
+	do(t, r.Mark(t.Context()))
+	nodes, err := values[cms.ID](t.Context(), s.queries, `select node from replica_mark`)
+	if err != nil || !slices.Equal(nodes, []cms.ID{r.node}) {
+		t.Errorf("the marks of %v are left (%v), want that of %s", nodes, err, r.node)
 	}
 }
 

@@ -14,13 +14,11 @@ func scanRoute(r row) (cms.Route, error) {
 }
 
 func (q queries) Route(ctx context.Context, siteID, id cms.ID) (cms.Route, error) {
-	t, err := one(ctx, q, scanRoute, `select `+routeColumns+` from route where site_id = ? and id = ?`, siteID, id)
-	return found(cms.KindRoute, t, err)
+	return one(ctx, q, cms.KindRoute, scanRoute, `select `+routeColumns+` from route where site_id = ? and id = ?`, siteID, id)
 }
 
 func (q queries) LockRoute(ctx context.Context, siteID, id cms.ID) (cms.Route, error) {
-	t, err := one(ctx, q, scanRoute, `select `+routeColumns+` from route where site_id = ? and id = ?`+q.dialect.lockUpdate, siteID, id)
-	return found(cms.KindRoute, t, err)
+	return one(ctx, q, cms.KindRoute, scanRoute, `select `+routeColumns+` from route where site_id = ? and id = ?`+q.dialect.lockUpdate, siteID, id)
 }
 
 func (q queries) Routes(ctx context.Context, siteID cms.ID, list cms.ListQuery) ([]cms.Route, error) {

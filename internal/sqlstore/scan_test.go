@@ -78,12 +78,12 @@ func TestRowsThatAreNotAsExpected(t *testing.T) {
 	s := postgresForTest(t)
 	number := func(r row) (n int64, err error) { return n, r.Scan(&n) }
 	for _, query := range []string{`select null::bigint`, `select 'a'::text`, `select 1, 2`, `select true`, `select nothing`, `selec`} {
-		if n, err := one(t.Context(), s.queries, number, query); err == nil {
+		if n, err := one(t.Context(), s.queries, "", number, query); err == nil {
 			t.Errorf("%s is read as %d", query, n)
 		}
 	}
 	text := func(r row) (s string, err error) { return s, r.Scan(&s) }
-	if got, err := one(t.Context(), s.queries, text, `select null::text`); err == nil {
+	if got, err := one(t.Context(), s.queries, "", text, `select null::text`); err == nil {
 		t.Errorf("a null is read as %q", got)
 	}
 	wrong := errors.New("wrong")
@@ -93,11 +93,11 @@ func TestRowsThatAreNotAsExpected(t *testing.T) {
 	}
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	if _, err := one(gone, s.queries, number, `select 1::bigint`); cms.CodeOf(err) != cms.CodeUnavailable {
+	if _, err := one(gone, s.queries, "", number, `select 1::bigint`); cms.CodeOf(err) != cms.CodeUnavailable {
 		t.Errorf("who has left is told %v", err)
 	}
 	for range 2 * maxPostgresConns {
-		n, err := one(t.Context(), s.queries, number, `select 1::bigint`)
+		n, err := one(t.Context(), s.queries, "", number, `select 1::bigint`)
 		if do(t, err); n != 1 {
 			t.Errorf("got %d", n)
 		}
@@ -115,7 +115,7 @@ func TestRowsAreReadOnAnotherConnectionWhenOneIsGone(t *testing.T) {
 			// The pool does not know that the other end has gone.
 			return c.Conn().PgConn().Conn().Close()
 		}))
-		n, err := one(t.Context(), s.queries, func(r row) (n int64, err error) { return n, r.Scan(&n) }, `select 1::bigint`)
+		n, err := value[int64](t.Context(), s.queries, `select 1::bigint`)
 		if do(t, err); n != 1 {
 			t.Errorf("got %d", n)
 		}
@@ -141,7 +141,7 @@ func TestOtherWaysToRunStatements(t *testing.T) {
 			}
 			return err
 		}))
-		got, err := one(t.Context(), s.queries, scanEveryKind, everyKindOnce)
+		got, err := one(t.Context(), s.queries, "", scanEveryKind, everyKindOnce)
 		if do(t, err); got.Small != -2 || got.At.UnixMicro() != 1700000000000001 {
 			t.Errorf("%s: got %+v", mode, got)
 		}

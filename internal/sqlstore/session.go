@@ -2,22 +2,68 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"galley/internal/cms"
 )
 
-// SQLite parses a statement each time unless it is kept prepared, and parsing
-// costs about as much as running. database/sql can't keep statements for the
-// transactions of a pool, and converts each value twice, so this is a pool on the
-// driver itself.
+// Parsing a statement costs SQLite about as much as running it, and database/sql
+// can't keep statements prepared for the transactions of a pool. So this is a pool
+// of the driver's connections.
 
-// maxPrepared bounds what a connection keeps: statements with lists of values
-// come in many lengths.
+// sqliteEngine is a database file.
+type sqliteEngine struct {
+	place
+	writing, reading *sessions
+	writer           *writer
+}
+
+func (e *sqliteEngine) query(ctx context.Context, query string, args []any, each func(row) error) error {
+	return e.reading.use(ctx, func(s *session) error { return s.query(ctx, query, args, each) })
+}
+
+func (e *sqliteEngine) exec(ctx context.Context, wait bool, query string, args []any) (n int64, err error) {
+	err = e.writer.run(ctx, func(c conn) (err error) {
+		n, err = c.exec(ctx, wait, query, args)
+		return err
+	})
+	return n, err
+}
+
+func (e *sqliteEngine) view(ctx context.Context, read func(conn) error) error {
+	tx, err := e.reading.start(ctx)
+	if err != nil {
+		return sqliteDialect.fail(ctx, err)
+	}
+	defer tx.rollback() // nothing to keep
+	return read(tx)
+}
+
+func (e *sqliteEngine) tx(ctx context.Context, write func(conn) error) error {
+	return e.writer.run(ctx, write)
+}
+
+func (e *sqliteEngine) pools() map[string]func() PoolStats {
+	return map[string]func() PoolStats{"write": e.writing.stats, "read": e.reading.stats}
+}
+
+func (e *sqliteEngine) close() error {
+	e.writing.close()
+	e.reading.close()
+	return nil
+}
+
+// maxPrepared limits the statements that a connection keeps: those with lists of
+// values have many lengths.
 const maxPrepared = 400
 
 // session is one connection and its prepared statements. One goroutine uses it
@@ -25,7 +71,7 @@ const maxPrepared = 400
 type session struct {
 	conn     driver.ConnPrepareContext
 	close    func() error
-	number   int64 // of those that the pool has opened
+	number   int64 // in the order in which the pool opened them
 	prepared map[string]sqliteStmt
 	since    time.Time // when its transaction began
 }
@@ -53,8 +99,8 @@ func newSession(driverConn any) (*session, error) {
 const shortWork = time.Second
 
 // watched returns the context for a statement. The driver starts a goroutine for
-// one that can end, which takes as long as a small statement: of those, the
-// context is checked between statements and between rows.
+// one that can be cancelled, which costs as much as a small statement. In a short
+// transaction the context is checked between statements and rows instead.
 func (s *session) watched(ctx context.Context) (context.Context, error) {
 	if time.Since(s.since) > shortWork {
 		return ctx, nil
@@ -83,13 +129,13 @@ func (s *session) prepare(ctx context.Context, query string) (sqliteStmt, error)
 
 func (s *session) closeStatements() {
 	for _, stmt := range s.prepared {
-		_ = stmt.Close() // nothing is lost with it
+		_ = stmt.Close() // it holds no data
 	}
 	clear(s.prepared)
 }
 
-// end closes the connection. Its statements come first: SQLite keeps a
-// connection open, and all that is written in its log, while one is left.
+// end closes the connection, and its statements first: SQLite keeps a connection
+// and its write-ahead log open while one is left.
 func (s *session) end() {
 	s.closeStatements()
 	_ = s.close() // what is committed is on the disk
@@ -142,13 +188,99 @@ func (s *session) query(ctx context.Context, query string, args []any, each func
 func bound(args []any) []driver.NamedValue {
 	values := make([]driver.NamedValue, len(args))
 	for i, arg := range args {
+		arg = argument(arg)
+		if id, ok := arg.(cms.ID); ok {
+			arg = id[:]
+		}
 		values[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
 	}
 	return values
 }
 
-// sessions is a pool of connections, opened when they are first needed. The one
-// that was used last is used next, since its cache is warm.
+// sqliteRow is a row as the driver of SQLite has it.
+type sqliteRow []driver.Value
+
+// Scan copies the values.
+func (r sqliteRow) Scan(dest ...any) error {
+	if len(dest) != len(r) {
+		return fmt.Errorf("a row has %d columns, want %d", len(r), len(dest))
+	}
+	for i, value := range r {
+		if err := setValue(dest[i], value); err != nil {
+			return fmt.Errorf("column %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// setValue handles the types of most columns without reflection.
+func setValue(dest any, value driver.Value) error {
+	ok := false
+	switch dest := dest.(type) {
+	case *cms.ID:
+		b, _ := value.([]byte)
+		ok = copy(dest[:], b) == len(dest)
+	case *string:
+		*dest, ok = value.(string)
+	case **string:
+		ok = scanPointer(dest, value, func(text string) string { return text })
+	case **float64:
+		ok = scanPointer(dest, value, func(n float64) float64 { return n })
+	case **cms.Frequency:
+		ok = scanPointer(dest, value, func(text string) cms.Frequency { return cms.Frequency(text) })
+	case **bool:
+		ok = scanPointer(dest, value, func(n int64) bool { return n != 0 })
+	case *int64:
+		*dest, ok = value.(int64)
+	case *cms.FieldSet:
+		n, isNumber := value.(int64)
+		*dest, ok = cms.FieldSet(n), isNumber
+	case *bool:
+		n, isNumber := value.(int64)
+		*dest, ok = n != 0, isNumber
+	case sql.Scanner:
+		return dest.Scan(value)
+	}
+	if ok {
+		return nil
+	}
+	to := reflect.ValueOf(dest).Elem()
+	if to.Kind() == reflect.Pointer {
+		to.SetZero()
+		if value == nil {
+			return nil
+		}
+		to.Set(reflect.New(to.Type().Elem()))
+		return setValue(to.Interface(), value)
+	}
+	from := reflect.ValueOf(value)
+	switch {
+	case value == nil && to.Kind() == reflect.Slice:
+		to.SetZero()
+	case value == nil:
+		return fmt.Errorf("null does not fit a %T", dest)
+	case from.Kind() == reflect.Int64 && to.Kind() == reflect.String:
+		to.SetString(strconv.FormatInt(from.Int(), 10))
+	case from.CanConvert(to.Type()):
+		to.Set(from.Convert(to.Type()))
+	default:
+		return fmt.Errorf("a %T does not fit a %T", value, dest)
+	}
+	return nil
+}
+
+// scanPointer copies a value that may be null.
+func scanPointer[T, V any](dest **T, value driver.Value, convert func(V) T) bool {
+	*dest = nil
+	v, ok := value.(V)
+	if ok {
+		*dest = new(convert(v))
+	}
+	return ok || value == nil
+}
+
+// sessions is a pool of connections, opened when they are first needed. The last
+// one to be returned is used next, since its cache is warm.
 type sessions struct {
 	connector driver.Connector
 	begin     string
@@ -187,7 +319,7 @@ func (p *sessions) start(ctx context.Context) (*sessionTx, error) {
 	}
 	tx := &sessionTx{session: s, pool: p}
 	if _, err := s.exec(ctx, true, p.begin, nil); err != nil {
-		tx.undo() // nothing is wrong with a connection that is busy
+		tx.undo() // the connection may be fine: the database is busy
 		return nil, err
 	}
 	return tx, nil
@@ -274,18 +406,6 @@ func (p *sessions) stats() PoolStats {
 	}
 }
 
-// dataVersion is a connection's number for what it sees: it changes whenever
-// another one has written. Those of two connections can't be compared.
-type dataVersion struct{ session, number int64 }
-
-func (p *sessions) dataVersion(ctx context.Context) (version dataVersion, err error) {
-	err = p.use(ctx, func(s *session) error {
-		version.session = s.number
-		return s.query(ctx, "pragma data_version", nil, func(r row) error { return r.Scan(&version.number) })
-	})
-	return version, err
-}
-
 // sessionTx is a transaction on a connection of the pool.
 type sessionTx struct {
 	*session
@@ -293,7 +413,7 @@ type sessionTx struct {
 	over bool
 }
 
-// commit ends the transaction, even if the caller has left.
+// commit ends the transaction, even if its context has ended.
 func (t *sessionTx) commit() error {
 	_, err := t.exec(context.Background(), true, "commit", nil)
 	if err != nil {
@@ -305,33 +425,25 @@ func (t *sessionTx) commit() error {
 	return nil
 }
 
-// rollback ends the transaction and leaves nothing of it.
+// rollback ends the transaction unless it is committed.
 func (t *sessionTx) rollback() {
 	if !t.over {
 		t.undo()
 	}
 }
 
-// undo rolls back. SQLite may have done so by itself after an error; a
-// connection in any other state is closed.
+// undo rolls back. SQLite may have done so itself after an error, which a new
+// transaction shows; a connection in any other state is closed.
 func (t *sessionTx) undo() {
 	t.over = true
-	for _, statement := range []string{"rollback", "begin", "rollback"} {
+	run := func(statement string) error {
 		_, err := t.exec(context.Background(), true, statement, nil)
-		switch {
-		case err == nil && statement == "rollback":
-			t.pool.give(t.session)
-			return
-		case err != nil && statement == "begin":
-			t.giveUp()
-			return
-		}
+		return err
 	}
-	t.giveUp()
-}
-
-// giveUp closes the connection; the next to need one opens another.
-func (t *sessionTx) giveUp() {
-	t.session.end()
+	if run("rollback") == nil || (run("begin") == nil && run("rollback") == nil) {
+		t.pool.give(t.session)
+		return
+	}
+	t.session.end() // the pool opens another one when it needs it
 	<-t.pool.slots
 }

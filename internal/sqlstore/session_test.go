@@ -85,7 +85,9 @@ func TestConnectionIsKeptWhileOthersWrite(t *testing.T) {
 	}
 	tx, err := pool.start(t.Context())
 	do(t, err)
-	tx.giveUp()
+	tx.over = true
+	tx.session.end()
+	<-tx.pool.slots
 	anew, err := pool.dataVersion(t.Context())
 	do(t, err)
 	if anew == after {

@@ -22,12 +22,11 @@ func scanSite(r row) (cms.Site, error) {
 }
 
 func (q queries) Site(ctx context.Context, id cms.ID) (cms.Site, error) {
-	s, err := one(ctx, q, scanSite, siteSelect+` where s.id = ?`, id)
-	return found(cms.KindSite, s, err)
+	return one(ctx, q, cms.KindSite, scanSite, siteSelect+` where s.id = ?`, id)
 }
 
-// LockSite takes the lock before it reads: a statement that waits for a lock
-// sees the locked row anew afterwards, but not the rows joined to it.
+// LockSite takes the lock before it reads: a statement that waited for a lock reads
+// the locked row again, but not the rows joined to it.
 func (q queries) LockSite(ctx context.Context, id cms.ID, lock cms.Lock) (cms.Site, error) {
 	if suffix := q.siteLock(lock); suffix != "" {
 		if err := q.run(ctx, `select s.id from site s where s.id = ?`+suffix, id); err != nil {
@@ -37,7 +36,7 @@ func (q queries) LockSite(ctx context.Context, id cms.ID, lock cms.Lock) (cms.Si
 	return q.Site(ctx, id)
 }
 
-// siteLock is the suffix of a select that locks a site.
+// siteLock returns the suffix of a select that locks a site.
 func (q queries) siteLock(lock cms.Lock) string {
 	suffix := q.dialect.lockUpdate
 	if lock == cms.LockShared {
@@ -51,11 +50,10 @@ func (q queries) siteLock(lock cms.Lock) string {
 
 func (q queries) SiteByKey(ctx context.Context, key cms.ID, now time.Time) (cms.Site, *time.Time, error) {
 	var end *time.Time
-	s, err := one(ctx, q, func(r row) (cms.Site, error) {
+	s, err := one(ctx, q, cms.KindSite, func(r row) (cms.Site, error) {
 		return scanSite(withColumn(r, scanNullTime(&end)))
 	}, strings.Replace(siteSelect, "\n\tfrom", ", k.expires_at from", 1)+` join site_key k on k.site_id = s.id
 		where k.site_key = ? and (k.expires_at is null or k.expires_at > ?)`, key, now)
-	s, err = found(cms.KindSite, s, err)
 	return s, end, err
 }
 
@@ -90,15 +88,14 @@ func scanPair(r row) ([2]cms.ID, error) {
 }
 
 func (q queries) SiteOf(ctx context.Context, kind cms.Kind, id cms.ID) (cms.ID, error) {
-	siteID, err := one(ctx, q, scanID, `select site_id from directory where id = ? and kind = ?`, id, kind)
-	return found(kind, siteID, err)
+	return one(ctx, q, kind, scanValue[cms.ID], `select site_id from directory where id = ? and kind = ?`, id, kind)
 }
 
 func (q queries) addToDirectory(ctx context.Context, kind cms.Kind, id, siteID cms.ID) error {
-	return q.run(ctx, addToDirectory, id, siteID, kind)
+	return q.run(ctx, `insert into `+directory+` values (?, ?, ?)`, id, siteID, kind)
 }
 
-const addToDirectory = `insert into directory (id, site_id, kind) values (?, ?, ?)`
+const directory = `directory (id, site_id, kind)`
 
 func (q queries) CreateSite(ctx context.Context, s cms.Site) error {
 	err := q.run(ctx, `insert into site (id, workspace_id, name, host_origin, public_api_key, key_access, locale_mode,
@@ -115,16 +112,12 @@ func (q queries) addSiteKey(ctx context.Context, s cms.Site) error {
 	return q.run(ctx, `insert into site_key (site_key, site_id) values (?, ?)`, s.PublicAPIKey, s.ID)
 }
 
-// Shape tells whether a site and its locales are still what they were.
 func (q queries) Revision(ctx context.Context, siteID cms.ID) (int64, error) {
-	revision, err := one(ctx, q, func(r row) (n int64, err error) { return n, r.Scan(&n) }, `select shape from site where id = ?`, siteID)
-	return found(cms.KindSite, revision, err)
+	return one(ctx, q, cms.KindSite, scanValue[int64], `select shape from site where id = ?`, siteID)
 }
 
 func (q queries) LockRevision(ctx context.Context, workspaceID, siteID cms.ID, lock cms.Lock) (int64, error) {
-	revision, err := one(ctx, q, func(r row) (n int64, err error) { return n, r.Scan(&n) },
-		`select s.shape from site s where s.id = ? and s.workspace_id = ?`+q.siteLock(lock), siteID, workspaceID)
-	return found(cms.KindSite, revision, err)
+	return one(ctx, q, cms.KindSite, scanValue[int64], `select s.shape from site s where s.id = ? and s.workspace_id = ?`+q.siteLock(lock), siteID, workspaceID)
 }
 
 func (q queries) bumpRevision(ctx context.Context, siteID cms.ID) error {
@@ -150,8 +143,8 @@ func (q queries) RotateSiteKey(ctx context.Context, s cms.Site, oldEnd time.Time
 }
 
 func (q queries) PurgeSites(ctx context.Context, before time.Time, limit int) ([]cms.Site, error) {
-	// Locked, so that nobody restores what is about to go.
-	ids, err := all(ctx, q, scanID, `select s.id from site s where s.deleted_at < ? order by s.deleted_at limit ?`+q.dialect.skipLocked, before, limit)
+	// Locked, so that none is restored meanwhile.
+	ids, err := values[cms.ID](ctx, q, `select s.id from site s where s.deleted_at < ? order by s.deleted_at limit ?`+q.dialect.skipLocked, before, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -14,8 +15,6 @@ import (
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
-
-	"galley/internal/cms"
 )
 
 var sqliteDialect = &dialect{
@@ -30,28 +29,27 @@ var sqliteDialect = &dialect{
 	among: func(column string, values []any) (string, []any) {
 		return column + ` in (` + marks(len(values)) + `)`, values
 	},
-	// It reads the selects by turns, a row at a time.
+	// It reads the selects alternately, a row at a time.
 	merge: func(selects []string, order string) string {
 		return strings.Join(selects, ` union all `) + order
 	},
 	pathList: `group_concat(hex(o.locale_id) || ' ' || o.pathname, char(10))`,
-	id:       func(id cms.ID) any { return id[:] },
 	classify: classifySQLite,
 
 	tables:      `select name from sqlite_master where type = 'table'`,
 	indexes:     `select name from sqlite_master where type = 'index'`,
 	definitions: `select name, sql from sqlite_master where type = 'index' and sql is not null`,
-	// Sorting for an index takes as much memory as this, and else the disk.
+	// Sorting for an index takes this much memory before it uses the disk.
 	fill: []string{`pragma temp_store = file`, `pragma cache_size = -32768`},
 	// The log of one big transaction is as big as the database.
 	filled:  func([]string) string { return sqliteGuesses + `pragma wal_checkpoint(truncate)` },
 	examine: examineSQLite,
 }
 
-// sqliteStatistics tell SQLite's planner what tables look like that have filled:
-// how many rows there are, and how many share the first one, two and more
-// columns of an index. Without them it takes any index on the site for as good
-// as one on the page. An index that is made anew has lost its own.
+// sqliteStatistics give SQLite's planner the statistics of large tables: the number
+// of rows, and how many share the first one, two and more columns of an index.
+// Without them any index on the site seems as good as one on the page. An index
+// that is created again has lost its own.
 const sqliteStatistics = `
 analyze;` + sqliteGuesses
 
@@ -86,29 +84,25 @@ insert into sqlite_stat1 (tbl, idx, stat) values
 // DatabaseFile is the name of the database in the data folder.
 const DatabaseFile = "galley.db"
 
-// A write touches about a dozen pages all over the file, and a publish as many
-// for each of its pages: with SQLite's usual 2 MB, most are read anew each time,
-// and those that a large transaction has changed are written more than once.
-// Together with a log of 4,000 pages instead of 1,000, this takes a sixth off a
-// write, and as much off a list. What is copied from the log into the file only
-// after so many pages is copied less often: with 16,000 of them instead of 4,000
-// there are a tenth more writes a second. The log then takes 64 MB of the disk,
-// and who waits for it to be copied, which is seldom, waits some 100 ms.
+// A write touches about a dozen pages all over the file, so that SQLite's default
+// cache of 2 MB would read most of them again each time: these take a sixth off
+// writes and lists. A checkpoint after 16,000 pages instead of 1,000 allows more
+// writes a second; the log then takes 64 MB, and a checkpoint some 100 ms.
 const (
 	writerCache     = "cache_size(-32768)" // KiB
 	readerCache     = "cache_size(-8192)"  // of each connection that reads
 	checkpointAfter = "wal_autocheckpoint(16000)"
-	maxReaders      = 16 // at a time, and as many more
+	maxReaders      = 16 // half of the pool's size
 )
 
-// OpenSQLite opens the database in a folder, which it makes if need be.
+// OpenSQLite opens the database in a folder, which it creates if need be.
 //
-// One connection writes, so that writers queue in Go and never meet a busy
-// database; others read, each on a snapshot of its own. Every commit is synced
-// to the disk before it is answered.
+// One connection writes, so that writers queue in Go and the database is never
+// busy; others read, each on a snapshot of its own. Every commit is synced to the
+// disk before it returns.
 func OpenSQLite(dir string, observe Observe) (*Store, error) {
 	if err := makeFolder(dir); err != nil {
-		return nil, fmt.Errorf("can't make the data folder: %w", err)
+		return nil, fmt.Errorf("can't create the data folder: %w", err)
 	}
 	file := filepath.Join(dir, DatabaseFile)
 	// SQLite's own message for a folder that can't be written is misleading.
@@ -140,50 +134,50 @@ func OpenSQLite(dir string, observe Observe) (*Store, error) {
 	return s, nil
 }
 
-// sqliteEngine is a database file.
-type sqliteEngine struct {
-	place
-	writing, reading *sessions
-	writer           *writer
+// errMoved reports that the data folder was moved or replaced under a running
+// server. SQLite would go on writing to the file that it has open and read another,
+// so the file is checked before each write and each new connection.
+var errMoved = errors.New("the database file was moved, replaced or removed while it was in use: put it back, or restart")
+
+// place is a database's file, as it was when the store was opened.
+type place struct {
+	file string
+	was  os.FileInfo
 }
 
-func (e *sqliteEngine) query(ctx context.Context, query string, args []any, each func(row) error) error {
-	return e.reading.use(ctx, func(s *session) error { return s.query(ctx, query, args, each) })
-}
-
-func (e *sqliteEngine) exec(ctx context.Context, wait bool, query string, args []any) (n int64, err error) {
-	err = e.writer.run(ctx, func(c conn) (err error) {
-		n, err = c.exec(ctx, wait, query, args)
-		return err
-	})
-	return n, err
-}
-
-func (e *sqliteEngine) view(ctx context.Context, read func(conn) error) error {
-	tx, err := e.reading.start(ctx)
+// check returns an error if the file is no longer there.
+func (p place) check() error {
+	is, err := os.Stat(p.file)
 	if err != nil {
-		return sqliteDialect.fail(ctx, err)
+		return fmt.Errorf("%w: %w", errMoved, err)
 	}
-	defer tx.rollback() // nothing to keep
-	return read(tx)
-}
-
-func (e *sqliteEngine) tx(ctx context.Context, write func(conn) error) error {
-	return e.writer.run(ctx, write)
-}
-
-func (e *sqliteEngine) pools() map[string]func() PoolStats {
-	return map[string]func() PoolStats{"write": e.writing.stats, "read": e.reading.stats}
-}
-
-func (e *sqliteEngine) close() error {
-	e.writing.close()
-	e.reading.close()
+	if !os.SameFile(p.was, is) {
+		return errMoved
+	}
 	return nil
 }
 
-// makeFolder makes a folder, and those above it, such that no power cut takes
-// away the folder of what was written into it since.
+// placeConnector opens connections to the file that the store was opened with.
+type placeConnector struct {
+	place
+	name string // with the settings of connections
+}
+
+func (c placeConnector) Driver() driver.Driver { return &sqlite.Driver{} }
+
+func (c placeConnector) Connect(context.Context) (driver.Conn, error) {
+	conn, err := c.Driver().Open(c.name)
+	if moved := c.check(); moved != nil {
+		if err == nil {
+			err = conn.Close()
+		}
+		return nil, errors.Join(moved, err)
+	}
+	return conn, err
+}
+
+// makeFolder creates a folder and its parents, and syncs them, so that a power cut
+// does not remove the folder of a database that was synced.
 func makeFolder(dir string) error {
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
 		return nil
@@ -205,7 +199,7 @@ func makeFolder(dir string) error {
 }
 
 func sqliteConnector(at place, txLock string, pragmas ...string) placeConnector {
-	query := url.Values{"_txlock": {txLock}, "mode": {"rw"}} // it is there, or it was moved
+	query := url.Values{"_txlock": {txLock}, "mode": {"rw"}} // "rw": it must exist
 	usual := []string{"busy_timeout(10000)", "journal_mode(wal)", "synchronous(full)", "foreign_keys(1)", "temp_store(memory)"}
 	for _, pragma := range append(usual, pragmas...) {
 		query.Add("_pragma", pragma)
@@ -214,8 +208,7 @@ func sqliteConnector(at place, txLock string, pragmas ...string) placeConnector 
 	return placeConnector{at, name.String()}
 }
 
-// Damaged tells whether SQLite found that a file is no database, or not a whole
-// one.
+// Damaged reports whether SQLite found a file to be no database, or a corrupt one.
 func Damaged(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && (e.Code()&0xff == sqlite3.SQLITE_NOTADB || e.Code()&0xff == sqlite3.SQLITE_CORRUPT)

@@ -1,12 +1,16 @@
-// Package sqlstore keeps everything in SQLite or PostgreSQL. It is the one
+// Package sqlstore stores everything in SQLite or PostgreSQL. It is the one
 // implementation of cms.Store: SQL is written once, and a dialect holds what
-// differs. It decides nothing about who may do what.
+// differs. It checks no permissions.
 package sqlstore
 
 import (
 	"context"
 	"database/sql"
 	"errors"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,12 +19,12 @@ import (
 	"galley/internal/cms"
 )
 
-// Observe is told how long each use of the store took: "view" or "tx".
+// Observe receives the duration of each "view" or "tx".
 type Observe func(use string, took time.Duration)
 
 // Store is a cms.Store on a SQL database.
 type Store struct {
-	queries // single statements, each of the state at its beginning
+	queries // single statements, each on a snapshot of its own
 	engine  engine
 	db      *sql.DB // for migrations
 	observe Observe
@@ -32,8 +36,8 @@ type Store struct {
 	analyzedFor statistics
 }
 
-// engine is a database. Its errors are those that the callers of a store know,
-// but for those of single statements, which are the driver's.
+// engine is a database. Its errors are those of the domain, except for those of
+// single statements, which are the driver's.
 type engine interface {
 	conn
 
@@ -53,18 +57,18 @@ type conn interface {
 	// query calls a function with each row of the result. The row is valid
 	// until the function returns.
 	query(ctx context.Context, query string, args []any, each func(row) error) error
-	// exec runs a statement and returns how many rows it touched. One that need not
+	// exec runs a statement and returns how many rows it changed. One that need not
 	// be waited for may be sent with the next one, which then returns its error.
 	exec(ctx context.Context, wait bool, query string, args []any) (int64, error)
 }
 
-// row is what scanning needs of one.
+// row is a row of a result.
 type row interface{ Scan(dest ...any) error }
 
 // PoolStats is the state of a pool of connections.
 type PoolStats struct {
 	Max, Open, InUse int64
-	Waits            int64         // how often a connection had to be waited for
+	Waits            int64         // how often a caller had to wait for a connection
 	Waited           time.Duration // how long in all
 }
 
@@ -84,25 +88,25 @@ func (s *Store) Pools() map[string]func() PoolStats { return s.engine.pools() }
 
 // Size returns how many bytes the database takes.
 func (s *Store) Size(ctx context.Context) (int64, error) {
-	return one(ctx, s.queries, func(r row) (size int64, err error) { return size, r.Scan(&size) }, s.dialect.size)
+	return value[int64](ctx, s.queries, s.dialect.size)
 }
 
-// Close gives up every connection.
+// Close closes every connection.
 func (s *Store) Close() error {
 	return errors.Join(s.db.Close(), s.engine.close())
 }
 
-// View reads everything of one snapshot.
+// View reads everything from one snapshot.
 func (s *Store) View(ctx context.Context, read func(cms.Reader) error) error {
 	defer s.timed("view")()
 	return s.engine.view(ctx, func(c conn) error { return read(queries{conn: c, dialect: s.dialect}) })
 }
 
-// maxTries bounds how often a transaction runs again after a deadlock or a
+// maxTries limits how often a transaction runs again after a deadlock or a
 // serialization failure.
 const maxTries = 10
 
-// InTx writes, all or nothing.
+// InTx runs a callback in a transaction.
 func (s *Store) InTx(ctx context.Context, write func(cms.Tx) error) error {
 	defer s.timed("tx")()
 	for try := 1; ; try++ {
@@ -110,7 +114,7 @@ func (s *Store) InTx(ctx context.Context, write func(cms.Tx) error) error {
 			if err := write(queries{conn: c, dialect: s.dialect, statistics: &s.analyzedFor, analyzed: new(bool)}); err != nil {
 				return err
 			}
-			return s.fail(ctx, ctx.Err()) // the caller has left
+			return s.fail(ctx, ctx.Err()) // an abandoned request is rolled back
 		})
 		if _, retries := errors.AsType[*retryError](err); !retries {
 			return err
@@ -126,14 +130,11 @@ func (s *Store) timed(use string) func() {
 	return func() { s.observe(use, time.Since(start)) }
 }
 
-// retryError asks for the transaction to be run again.
+// retryError reports that the transaction may succeed when it runs again.
 type retryError struct{ cause error }
 
 func (e *retryError) Error() string { return e.cause.Error() }
 func (e *retryError) Unwrap() error { return e.cause }
-
-// errNoRows says that a query found nothing; callers turn it into NotFound.
-var errNoRows = errors.New("no rows")
 
 // queries runs the store's statements on a pool or in a transaction.
 type queries struct {
@@ -147,23 +148,23 @@ type queries struct {
 
 var _ cms.Tx = queries{}
 
-// exec runs a statement and returns how many rows it touched.
+// exec runs a statement and returns how many rows it changed.
 func (q queries) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	n, err := q.conn.exec(ctx, true, q.dialect.rebind(query), q.dialect.args(args))
+	n, err := q.conn.exec(ctx, true, query, args)
 	return n, q.fail(ctx, err)
 }
 
 // run is exec for statements whose count does not matter. The error of one may be
 // returned by the next.
 func (q queries) run(ctx context.Context, query string, args ...any) error {
-	_, err := q.conn.exec(ctx, false, q.dialect.rebind(query), q.dialect.args(args))
+	_, err := q.conn.exec(ctx, false, query, args)
 	return q.fail(ctx, err)
 }
 
 // all returns every row of a query.
 func all[T any](ctx context.Context, q queries, scan func(row) (T, error), query string, args ...any) ([]T, error) {
 	var items []T
-	err := q.conn.query(ctx, q.dialect.rebind(query), q.dialect.args(args), func(r row) error {
+	err := q.conn.query(ctx, query, args, func(r row) error {
 		item, err := scan(r)
 		if err == nil {
 			err = ctx.Err()
@@ -177,11 +178,11 @@ func all[T any](ctx context.Context, q queries, scan func(row) (T, error), query
 	return items, nil
 }
 
-// one returns the first row of a query, or errNoRows.
-func one[T any](ctx context.Context, q queries, scan func(row) (T, error), query string, args ...any) (T, error) {
+// one returns the first row of a query, or NotFound of a kind.
+func one[T any](ctx context.Context, q queries, kind cms.Kind, scan func(row) (T, error), query string, args ...any) (T, error) {
 	items, err := all(ctx, q, scan, query, args...)
 	if err == nil && len(items) == 0 {
-		err = errNoRows
+		err = cms.NotFound(kind)
 	}
 	if err != nil {
 		var none T
@@ -190,12 +191,139 @@ func one[T any](ctx context.Context, q queries, scan func(row) (T, error), query
 	return items[0], nil
 }
 
-// found turns an empty result into NotFound of a kind.
-func found[T any](kind cms.Kind, item T, err error) (T, error) {
-	if errors.Is(err, errNoRows) {
-		err = cms.NotFound(kind)
-	}
-	return item, err
+// value returns the one value of a query that always has a row.
+func value[T any](ctx context.Context, q queries, query string, args ...any) (T, error) {
+	return one(ctx, q, "", scanValue[T], query, args...)
+}
+
+// values returns the first column of a query.
+func values[T any](ctx context.Context, q queries, query string, args ...any) ([]T, error) {
+	return all(ctx, q, scanValue[T], query, args...)
+}
+
+func scanValue[T any](r row) (v T, err error) {
+	err = r.Scan(&v)
+	return v, err
 }
 
 func (q queries) fail(ctx context.Context, err error) error { return q.dialect.fail(ctx, err) }
+
+// idChunk is how many ids, and rowChunk how many rows, one statement names:
+// both engines limit the number of its parameters.
+const (
+	idChunk  = 500
+	rowChunk = 100
+)
+
+// insert adds rows of as many columns as width, many with one statement, and
+// returns how many it added if that is to be waited for.
+func (q queries) insert(ctx context.Context, wait bool, into string, width int, args []any, onConflict string) (n int64, err error) {
+	for chunk := range slices.Chunk(args, rowChunk*width) {
+		more, err := q.conn.exec(ctx, wait, `insert into `+into+` values `+repeated("("+marks(width)+")", ", ", len(chunk)/width)+onConflict, chunk)
+		if err != nil {
+			return 0, q.fail(ctx, err)
+		}
+		n += more
+	}
+	return n, nil
+}
+
+// deleteEach deletes the rows that a condition with as many parameters as width
+// names.
+func (q queries) deleteEach(ctx context.Context, from, condition string, width int, args []any) error {
+	for chunk := range slices.Chunk(args, rowChunk*width) {
+		if err := q.run(ctx, `delete from `+from+` where `+repeated("("+condition+")", " or ", len(chunk)/width), chunk...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func repeated(text, separator string, n int) string {
+	return strings.TrimSuffix(strings.Repeat(text+separator, n), separator)
+}
+
+// marks returns n placeholders for a list of values.
+func marks(n int) string { return repeated("?", ", ", n) }
+
+// atMost limits a query. The number is part of the text: SQLite prepares a
+// statement again for each value of a bound limit.
+func atMost(n int) string { return " limit " + strconv.Itoa(n) }
+
+func anys[T any](values []T) []any {
+	list := make([]any, len(values))
+	for i, v := range values {
+		list[i] = v
+	}
+	return list
+}
+
+// withColumn is a row with one column more than its scanner asks for.
+func withColumn(r row, last any) row { return longerRow{r, last} }
+
+type longerRow struct {
+	row
+	last any
+}
+
+func (r longerRow) Scan(dest ...any) error { return r.row.Scan(append(dest, r.last)...) }
+
+// Times are stored as microseconds since 1970, since the engines' own types
+// differ.
+
+type timeScanner struct{ dst *time.Time }
+
+func (s timeScanner) Scan(src any) error {
+	n, ok := src.(int64)
+	if !ok {
+		return errors.New("a time is not a number")
+	}
+	*s.dst = time.UnixMicro(n).UTC()
+	return nil
+}
+
+func scanTime(dst *time.Time) timeScanner { return timeScanner{dst} }
+
+type nullTimeScanner struct{ dst **time.Time }
+
+func (s nullTimeScanner) Scan(src any) error {
+	if src == nil {
+		*s.dst = nil
+		return nil
+	}
+	*s.dst = new(time.Time)
+	return timeScanner{*s.dst}.Scan(src)
+}
+
+func scanNullTime(dst **time.Time) nullTimeScanner { return nullTimeScanner{dst} }
+
+// argument converts a value of the domain to an id or a type that every driver takes.
+func argument(v any) any {
+	switch v := v.(type) {
+	case string, []byte, int64, bool, nil, cms.ID:
+		return v
+	case time.Time:
+		return v.UnixMicro()
+	case cms.KeyHash:
+		return v[:]
+	}
+	r := reflect.ValueOf(v)
+	switch r.Kind() {
+	case reflect.Pointer:
+		if r.IsNil() {
+			return nil
+		}
+		return argument(r.Elem().Interface())
+	case reflect.String:
+		return r.String()
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int64:
+		return r.Int()
+	case reflect.Uint16:
+		return int64(r.Uint())
+	case reflect.Bool:
+		return r.Bool()
+	case reflect.Float64:
+		return r.Float()
+	}
+	return v
+}

@@ -11,20 +11,18 @@ import (
 	"galley/internal/cms"
 )
 
-// manyRows is how many ids or pathnames a statement names before it is worth
-// having good statistics.
+// manyRows is the number of ids or pathnames from which on good statistics pay.
 const manyRows = 100
 
 // refreshStatistics matters on PostgreSQL, which gathers statistics about a minute
-// after a table has filled. Until then the planner takes a site for a handful of
-// rows, and reads all of it for each chunk of ids. It runs once in a transaction
-// that writes.
+// after a table was filled. Until then the planner expects a site to have a handful
+// of rows, and reads all of it for each chunk of ids. It runs once in a transaction.
 func (q queries) refreshStatistics(ctx context.Context, siteID cms.ID, rows int) error {
 	if q.statistics == nil || q.dialect.unseen == "" || rows < manyRows || *q.analyzed {
 		return nil
 	}
 	*q.analyzed = true
-	tables, err := all(ctx, q, func(r row) (name string, err error) { return name, r.Scan(&name) }, q.dialect.unseen)
+	tables, err := values[string](ctx, q, q.dialect.unseen)
 	if err == nil && !slices.Contains(tables, "page") {
 		var more []string
 		more, err = q.misjudged(ctx, siteID)
@@ -41,19 +39,18 @@ func (q queries) refreshStatistics(ctx context.Context, siteID cms.ID, rows int)
 	return nil
 }
 
-// largeSite is a site with so many pages that to read them all takes longer than
-// to find a chunk of them by their keys.
+// largeSite is the number of pages from which on reading all of a site takes longer
+// than finding a chunk of them by their keys.
 const largeSite = 5_000
 
-// misjudged are the tables to analyze because the planner takes a site of many
-// pages for one of few, unless they were analyzed for that site lately.
+// misjudged returns the tables to analyze because the planner expects few pages in
+// a large site, unless they were analyzed for that site lately.
 func (q queries) misjudged(ctx context.Context, siteID cms.ID) ([]string, error) {
 	guess, err := q.guessPages(ctx, siteID)
 	if err != nil || guess >= largeSite {
 		return nil, err
 	}
-	many, err := one(ctx, q, func(r row) (many bool, err error) { return many, r.Scan(&many) },
-		`select count(*) = ? from (`+draftsOf+atMost(largeSite)+`) as pages`, largeSite, siteID)
+	many, err := value[bool](ctx, q, `select count(*) = ? from (`+draftsOf+atMost(largeSite)+`) as pages`, largeSite, siteID)
 	if err != nil || !many || !q.statistics.due(siteID, time.Now()) {
 		return nil, err
 	}
@@ -62,9 +59,9 @@ func (q queries) misjudged(ctx context.Context, siteID cms.ID) ([]string, error)
 
 var draftsOf = `select 1 from page where site_id = ? and ` + is(cms.Draft)
 
-// guessPages is how many rows the planner expects a site's draft to have.
+// guessPages returns how many rows the planner expects a site's draft to have.
 func (q queries) guessPages(ctx context.Context, siteID cms.ID) (float64, error) {
-	text, err := one(ctx, q, func(r row) (text []byte, err error) { return text, r.Scan(&text) }, q.dialect.guess+draftsOf, siteID)
+	text, err := value[[]byte](ctx, q, q.dialect.guess+draftsOf, siteID)
 	if err != nil {
 		return 0, err
 	}
@@ -82,8 +79,8 @@ func (q queries) guessPages(ctx context.Context, siteID cms.ID) (float64, error)
 	return plans[0].Plan.Rows, nil
 }
 
-// statistics remembers for which sites tables were analyzed: if the planner still
-// misjudges one, that is too small a part of the table to show.
+// statistics are the sites for which tables were analyzed: one that the planner still
+// misjudges is too small a part of the table.
 type statistics struct {
 	mu   sync.Mutex
 	last map[cms.ID]time.Time

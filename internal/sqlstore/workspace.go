@@ -18,8 +18,7 @@ func (q queries) Install(ctx context.Context, at time.Time) (bool, error) {
 }
 
 func (q queries) Workspace(ctx context.Context, id cms.ID) (cms.Workspace, error) {
-	w, err := one(ctx, q, scanWorkspace, `select id, name, created_at from workspace where id = ?`, id)
-	return found(cms.KindWorkspace, w, err)
+	return one(ctx, q, cms.KindWorkspace, scanWorkspace, `select id, name, created_at from workspace where id = ?`, id)
 }
 
 func (q queries) Workspaces(ctx context.Context) ([]cms.Workspace, error) {

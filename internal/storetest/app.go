@@ -133,7 +133,7 @@ func appUpdate(t *testing.T, store cms.Store) {
 	same(t, "another app", value(store.App(t.Context(), w, bystander.ID))(t), bystander)
 }
 
-// instant is one moment at which a key is tried.
+// instant is a time at which a key is used.
 type instant struct {
 	name  string
 	at    time.Time

@@ -12,7 +12,7 @@ import (
 	"galley/internal/service"
 )
 
-// race runs n calls at the same moment and returns their errors.
+// race runs n calls concurrently and returns their errors.
 func race(n int, call func(i int) error) []error {
 	errs := make([]error, n)
 	start := make(chan struct{})

@@ -107,7 +107,7 @@ func checkPastLists(t *testing.T, store cms.Store, h history, version cms.Versio
 	}
 }
 
-// checkPastPaths looks at where pages were: in every locale that overrides
+// checkPastPaths checks the pathnames that pages had: in every locale that overrides
 // something, and under which pathnames they were found.
 func checkPastPaths(t *testing.T, store cms.Store, h history, version cms.Version, pages []cms.Page) {
 	t.Helper()
@@ -174,7 +174,7 @@ func historyOfPublishes(t *testing.T, store cms.Store) {
 	same(t, "LastLive", value(store.LastLive(t.Context(), h.site.ID, a))(t), h.a2)
 	_, err = store.LastLive(t.Context(), h.site.ID, c)
 	wantNotFound(t, "LastLive of one that never went", cms.KindPage, err)
-	for minutes, want := range map[int]map[cms.ID]cms.Page{2: {a: {Localizations: map[cms.ID]cms.Localization{h.french: h.a2.Localizations[h.french]}}}, 4: {}} {
+	for minutes, want := range map[int]map[cms.ID]*cms.Page{2: {a: {Localizations: map[cms.ID]cms.Localization{h.french: h.a2.Localizations[h.french]}}}, 4: {}} {
 		write(t, store, func(tx cms.Tx) error {
 			locale, _ := value(tx.Locales(t.Context(), h.site.ID))(t).ByID(h.french)
 			locale.DeletedAt = new(later(minutes))

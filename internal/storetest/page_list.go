@@ -219,7 +219,7 @@ func listLimit(t *testing.T, store cms.Store) {
 	}
 }
 
-// variety is pages that differ and agree in everything that lists look at.
+// variety is pages that differ and agree in everything that lists depend on.
 func variety(siteID, some, all cms.ID) []cms.Page {
 	random := rand.New(rand.NewPCG(3, 4))
 	texts := []*string{nil, new(""), new("a"), new("B"), new("é"), new("\uFFFD"), new("\U0001F600"), new("same"), new("same")}

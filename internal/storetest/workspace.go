@@ -25,7 +25,7 @@ func workspacesOldestFirst(t *testing.T, store cms.Store) {
 	if all := value(store.Workspaces(t.Context()))(t); len(all) != 0 {
 		t.Errorf("an empty store has workspaces: %s", show(all))
 	}
-	older, newer := cms.NewID(), cms.NewID() // of one moment: the id decides
+	older, newer := cms.NewID(), cms.NewID() // of the same time: the id decides
 	want := []cms.Workspace{
 		{ID: cms.NewID(), Name: "c", CreatedAt: at},
 		{ID: older, Name: "b", CreatedAt: later(1)},

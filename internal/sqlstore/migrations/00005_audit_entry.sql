@@ -11,7 +11,7 @@ create table audit_entry (
   kind         {{.Text}} not null,
   operation    {{.Text}} not null,
   actor        {{.Text}}, -- null: the request named none
-  states       {{.Bytes}} not null, -- the resource before and after, see audit_states.go
+  states       {{.Bytes}} not null, -- the resource before and after, see audit.go
   primary key (workspace_id, id)
 );
 create index audit_entry_site on audit_entry (site_id, id);

@@ -113,8 +113,9 @@ func TestAppsCreateWithScopes(t *testing.T) {
 		tests := map[string]struct{ list, create, metrics int }{
 			"read":                     {200, 403, 403},
 			"read,write":               {200, 201, 403},
-			"admin":                    {403, 403, 200},
-			"read,write,publish,admin": {200, 201, 200},
+			"admin":                    {403, 403, 403},
+			"operator":                 {403, 403, 200},
+			"read,write,publish,admin": {200, 201, 403},
 		}
 		for scopes, want := range tests {
 			app := createApp(t, append(store, "--name", "App", "--scopes", scopes)...)
@@ -124,6 +125,9 @@ func TestAppsCreateWithScopes(t *testing.T) {
 			server.must(t, want.list, app.Key, "GET", "/v2/sites", "")
 			server.must(t, want.create, app.Key, "POST", "/v2/sites", `{"name":"Shop"}`)
 			server.must(t, want.metrics, app.Key, "GET", "/metrics", "")
+		}
+		if app := createApp(t, append(store, "--name", "App")...); strings.Join(app.Scopes, ",") != "read,write,publish,admin" {
+			t.Errorf("the default scopes are %v", app.Scopes)
 		}
 	})
 }
@@ -252,7 +256,7 @@ func TestNamesCanNotActOnATerminal(t *testing.T) {
 		if name != shown && strings.Contains(said, name) {
 			t.Errorf("%q is printed as it is:\n%q", name, said)
 		}
-		if !strings.Contains(said, "Made app "+shown+".") {
+		if !strings.Contains(said, "Created app "+shown+".") {
 			t.Errorf("apps create does not show %s:\n%q", shown, said)
 		}
 	}

@@ -145,10 +145,10 @@ func TestProgressIsShownOnATerminal(t *testing.T) {
 	t.Parallel()
 	name := bigBackup(t)
 	data, other := t.TempDir(), filepath.Join(t.TempDir(), "other")
-	checkShown(t, []string{"restore", "--data", data, name}, []string{"Checking", "Restoring", "rows/s", "Restored 30,0"})
+	checkShown(t, []string{"restore", "--data", data, name}, []string{"Verifying", "Restoring", "rows/s", "Restored 30,0"})
 	checkShown(t, []string{"copy", "--from", data, "--to", other}, []string{"Copying", "Copied 30,0"})
 	checkShown(t, []string{"backup", "--data", data, name + "2"}, []string{"Backing up", "Backed up 30,0"})
-	checkShown(t, []string{"backup", "--data", data, "-"}, []string{"nothing to look at"})
+	checkShown(t, []string{"backup", "--data", data, "-"}, []string{"refusing to write a backup to the terminal"})
 	if said := mustRun(t, nil, "backup", "--data", data, name+"3"); strings.Contains(said, "\r") {
 		t.Errorf("a bar was shown to nobody: %q", said)
 	}

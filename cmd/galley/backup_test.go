@@ -284,7 +284,7 @@ func TestRestoreRefusesBadFilesAndTouchesNothing(t *testing.T) {
 		says string
 	}{
 		"damaged":       {damaged, "damaged"},
-		"cut":           {good[:half], "damaged or cut"},
+		"cut":           {good[:half], "damaged or truncated"},
 		"another file":  {[]byte("# Notes\n"), "not a backup"},
 		"newer format":  {bytes.Replace(good, []byte(`{"format":1,`), []byte(`{"format":9,`), 1), "newer galley"},
 		"newer schema":  {newer.Bytes(), "newer galley"},

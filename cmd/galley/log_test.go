@@ -185,7 +185,8 @@ func TestNoSecretAndNoContentIsLogged(t *testing.T) {
 		server.must(t, 400, key, "POST", "/v6/pages", fmt.Sprintf(`{"siteId":%q,"pathname":"/x","canary-field":"canary-value"}`, siteID))
 		server.must(t, 400, key, "POST", "/v6/pages", `{"canary-broken`)
 		server.must(t, 200, siteKey, "GET", "/v6/pages/canary-path?siteId="+siteID, "")
-		server.must(t, 200, made, "GET", "/v2/sites?x-api-key=canary-query", "")
+		server.must(t, 200, made, "GET", "/v2/sites", "")
+		server.must(t, 400, made, "GET", "/v2/sites?x-api-key=canary-query", "")
 		server.must(t, 404, key, "GET", "/canary-address/canary-segment", "")
 		for _, wrong := range []string{"sk_canary-key", swapLast(key), "canary key"} {
 			server.must(t, 401, wrong, "GET", "/v2/sites?canary-query=1", "")

@@ -44,13 +44,35 @@ func TestDatabaseThatGoesAwayAndComesBack(t *testing.T) {
 	readInParallel(t, server, key, 200)
 
 	database.cut()
-	// The connections in the pool are dead, and the answer says no more.
-	readInParallel(t, server, key, 503)
 	checkUnavailable(t, server, key)
+	readInParallel(t, server, key, 503)
 
 	database.open(t)
 	server.ready(t)
 	server.must(t, 200, key, "GET", "/v2/sites", "")
+}
+
+// A node that misses notifications goes on serving, and says so.
+func TestLostNotificationsAreLogged(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	listener := newProxy(t, url)
+	server := serve(t, nil, "--database-url", url, "--listen-url", listener.url)
+	key := server.key(t)
+	connected := func() string { return server.sample(t, key, "galley_notifications_connected") }
+	eventually(t, "it is connected", func() bool { return connected() == "1" })
+
+	listener.cut()
+	eventually(t, "the connection is lost", func() bool { return connected() == "0" })
+	eventually(t, "the log says so", func() bool { return strings.Contains(server.stderr.String(), "no connection for notifications") })
+	server.must(t, 200, key, "GET", "/v2/sites", "")
+	server.must(t, 200, "", "GET", "/readyz", "")
+
+	listener.open(t)
+	eventually(t, "it is connected again", func() bool { return connected() == "1" })
+	eventually(t, "the log says that it is back", func() bool {
+		return strings.Contains(server.stderr.String(), "the connection for notifications is back")
+	})
 }
 
 // A database that takes connections and never answers must not make the checks
@@ -103,9 +125,22 @@ func TestDatabaseThatIsDropped(t *testing.T) {
 	checkUnavailable(t, server, key)
 }
 
+// noticed is how long a server may take to notice that its database is lost: a
+// second, and more on a busy machine.
+const noticed = 10 * time.Second
+
 func checkUnavailable(t *testing.T, server *process, key string) {
 	t.Helper()
 	server.must(t, 200, "", "GET", "/healthz", "")
+	begun := time.Now()
+	eventually(t, "the server is not ready", func() bool { return server.send(t, "", "GET", "/readyz", "").status == 503 })
+	if took := time.Since(begun); took > noticed {
+		t.Errorf("/readyz failed after %s, want at most %s", took, noticed)
+	}
+	eventually(t, "cached responses expire", func() bool { return server.send(t, key, "GET", "/v2/sites", "").status == 503 })
+	if took := time.Since(begun); took > noticed {
+		t.Errorf("the last cached response came %s after the database was lost, want at most %s", took, noticed)
+	}
 	for _, r := range []reply{
 		server.must(t, 503, "", "GET", "/readyz", ""),
 		server.must(t, 503, key, "GET", "/v2/sites", ""),

@@ -116,10 +116,13 @@ func (c cluster) lines() []int {
 	return counts
 }
 
-// newKey is the key of a new app, and so an unused bucket.
-func (p *process) newKey(t *testing.T, admin string) string {
+// newKey returns the key of a new app with an unused bucket. The command line
+// creates it: apps that an app creates share the bucket of their creator.
+func (c cluster) newKey(t *testing.T) string {
 	t.Helper()
-	return p.must(t, 201, admin, "POST", "/v2/apps", `{"name":"Busy"}`).field(t, "key")
+	args := c[0].cmd.Args
+	database := args[slices.Index(args, "--database-url")+1]
+	return createApp(t, "--database-url", database, "--name", "Busy", "--scopes", "read,operator").Key
 }
 
 // lastSaid tells whether the last word of a node about Redis is this one.
@@ -129,9 +132,9 @@ func (p *process) lastSaid(message string) bool {
 }
 
 // checkTogether floods all nodes with one key.
-func (c cluster) checkTogether(t *testing.T, admin string) {
+func (c cluster) checkTogether(t *testing.T) {
 	t.Helper()
-	key := c[0].newKey(t, admin)
+	key := c.newKey(t)
 	replies := flood(t, 12*dayLimit, 45, func(n int) (reply, error) { return c[n%len(c)].ask(key, "GET", "/v2/sites", "") })
 	counts := statuses(replies)
 	if counts[200]+counts[429] != len(replies) {
@@ -150,7 +153,7 @@ func (c cluster) checkTogether(t *testing.T, admin string) {
 func TestNodesAdmitOneLimitTogether(t *testing.T) {
 	redis := newRedis(t, "counting")
 	nodes := newCluster(t, 3, "--app-rate", dayRate, "--redis-url", redis.url())
-	nodes.checkTogether(t, nodes[0].key(t))
+	nodes.checkTogether(t)
 }
 
 // keepReading sends requests of a Site key to every node until it is stopped,
@@ -184,9 +187,8 @@ func (c cluster) keepReading(t *testing.T, siteID, siteKey string) (stop func())
 func TestRedisThatDiesAndComesBack(t *testing.T) {
 	redis := newRedis(t, "dying")
 	nodes := newCluster(t, 3, "--app-rate", dayRate, "--redis-url", redis.url())
-	admin := nodes[0].key(t)
-	siteID, siteKey := nodes[0].newSite(t, admin)
-	busy, watcher := nodes[0].newKey(t, admin), nodes[0].newKey(t, admin)
+	siteID, siteKey := nodes[0].newSite(t, nodes[0].key(t))
+	busy, watcher := nodes.newKey(t), nodes.newKey(t)
 	stop := nodes.keepReading(t, siteID, siteKey)
 
 	redis.kill()
@@ -210,7 +212,7 @@ func TestRedisThatDiesAndComesBack(t *testing.T) {
 		})
 	}
 	stop()
-	nodes.checkTogether(t, admin)
+	nodes.checkTogether(t)
 	for n, node := range nodes {
 		said := node.saidOfRedis()
 		for i, message := range said {

@@ -254,7 +254,7 @@ func TestStoreThatCanNotBeWritten(t *testing.T) {
 		{"serve", "--addr", "127.0.0.1:0"}, {"migrate"}, {"apps", "create", "--name", "A"}, {"apps", "list"}, {"doctor"}, {"backup", "-"},
 	} {
 		code, said := runAsAnother(t, append(args, "--data", data)...)
-		if code != 1 || strings.Contains(said, "try again") || !strings.Contains(said, "the folder can't be written") || !strings.Contains(said, "permission denied") {
+		if code != 1 || strings.Contains(said, "try again") || !strings.Contains(said, "the folder is not writable") || !strings.Contains(said, "permission denied") {
 			t.Errorf("galley %v: exit code %d\n%s", args, code, said)
 		}
 	}

@@ -1,9 +1,8 @@
-// Package backup is the form of backup files. It knows tables, rows and plain
-// values, and neither a database nor what the rows mean.
+// Package backup reads and writes backup files. It knows tables, rows and plain
+// values, and neither databases nor the meaning of rows.
 //
-// A file is one line of text that says what it is, a compressed body, and one
-// line of text that says what the body holds, with the SHA-256 of everything
-// before it:
+// A file is a header line, a compressed body, and a trailer line with the number
+// of rows of each table and the SHA-256 of everything before it:
 //
 //	galley-backup {"format":1,"schema":3,...}
 //	(zstd: a record for each table and for each of its rows)
@@ -11,30 +10,30 @@
 package backup
 
 import (
-	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"hash"
 	"time"
 )
 
-// Format is the version of the form that this program writes. It reads no
-// newer one.
+// Format is the version of the file format that this program writes, and the
+// newest that it reads.
 const Format = 1
 
-// magic begins every file.
+// magic starts every file.
 const magic = "galley-backup "
 
-// Header says where a backup is from.
+// Header describes the origin of a backup.
 type Header struct {
 	Format    int       `json:"format"`
-	Schema    int64     `json:"schema"` // version of the schema that the rows are of
+	Schema    int64     `json:"schema"` // schema version of the rows
 	CreatedAt time.Time `json:"createdAt"`
 	Engine    string    `json:"engine"`
 	Program   string    `json:"program"` // version of the program that wrote it
 }
 
-// Sink takes the rows of one table after another. A value is nil, a bool, an
+// Sink receives the rows of one table after another. A value is nil, a bool, an
 // int64, a float64, a string or a []byte.
 type Sink interface {
 	Table(name string, columns []string) error
@@ -47,20 +46,36 @@ type trailer struct {
 	SHA256 string           `json:"sha256"`
 }
 
-func newTrailer(rows map[string]int64, sum hash.Hash) trailer {
-	return trailer{Rows: rows, SHA256: hex.EncodeToString(sum.Sum(nil))}
+// trailerLine returns the last line of a file whose other bytes have the sum.
+func trailerLine(rows map[string]int64, sum hash.Hash) []byte {
+	return jsonLine(trailer{Rows: rows, SHA256: hex.EncodeToString(sum.Sum(nil))})
 }
 
-func (t trailer) line() []byte { return append(mustJSON(t), '\n') }
-
-func (h Header) line() []byte {
-	return append(append([]byte(magic), mustJSON(h)...), '\n')
-}
-
-func mustJSON(v any) []byte {
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(v); err != nil {
+func jsonLine(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
 		panic(err) // plain fields always encode
 	}
-	return bytes.TrimRight(buf.Bytes(), "\n")
+	return append(text, '\n')
+}
+
+// counts has the number of rows of each table.
+type counts struct {
+	rows  map[string]int64
+	table string // the last one
+}
+
+// Table adds a table, which must not be there yet.
+func (c *counts) Table(name string, _ []string) error {
+	if _, exists := c.rows[name]; exists {
+		return fmt.Errorf("the table %s appears twice", name)
+	}
+	c.table, c.rows[name] = name, 0
+	return nil
+}
+
+// Row counts a row of the last table.
+func (c *counts) Row([]any) error {
+	c.rows[c.table]++
+	return nil
 }

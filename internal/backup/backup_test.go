@@ -181,7 +181,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 		"empty":        {nil, "is not a backup"},
 		"another file": {[]byte(strings.Repeat("no backup ", 1000)), "is not a backup"},
 		"newer format": {newer, "newer galley"},
-		"cut":          {data[:len(data)-20], "damaged or cut"},
+		"cut":          {data[:len(data)-20], "damaged or truncated"},
 		"damaged":      {bytes.Replace(data, []byte("sqlite"), []byte("sqlits"), 1), "checksum"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,19 +20,19 @@ import (
 // maxLine bounds the first and the last line of a file.
 const maxLine = 64 << 10
 
-// File is a backup that was found whole.
+// File is a verified backup.
 type File struct {
 	Header
 
 	file     *os.File
 	rows     map[string]int64
-	from, to int64 // where the body is
+	from, to int64 // of the body
 }
 
-// Open opens a backup and checks all of it: nothing of a damaged or cut file
-// is ever handed out. progress is written every byte that is checked.
+// Open opens a backup and verifies all of it. It writes every verified byte to
+// progress.
 func Open(ctx context.Context, name string, progress io.Writer) (*File, error) {
-	// What comes through a pipe can't be read again once it is checked.
+	// A pipe can't be read again after the verification.
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a file: save the backup to one first", name)
 	}
@@ -50,7 +50,7 @@ func Open(ctx context.Context, name string, progress io.Writer) (*File, error) {
 // Close closes the file.
 func (f *File) Close() error { return f.file.Close() }
 
-// Rows is how many rows there are.
+// Rows returns the number of rows.
 func (f *File) Rows() (n int64) {
 	for _, rows := range f.rows {
 		n += rows
@@ -58,7 +58,7 @@ func (f *File) Rows() (n int64) {
 	return n
 }
 
-// Size is how many bytes a file has, to tell how far a check of it is.
+// Size returns the size of a file in bytes, or 0 if it can't be read.
 func Size(name string) int64 {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -67,7 +67,7 @@ func Size(name string) int64 {
 	return info.Size()
 }
 
-func damaged(what string) error { return fmt.Errorf("is damaged or cut: %s", what) }
+func damaged(what string) error { return fmt.Errorf("is damaged or truncated: %s", what) }
 
 func (f *File) check(ctx context.Context, progress io.Writer) error {
 	if err := f.readHeader(); err != nil {
@@ -77,28 +77,29 @@ func (f *File) check(ctx context.Context, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var said trailer
-	if err := json.Unmarshal(last, &said); err != nil {
+	var stated trailer
+	if err := json.Unmarshal(last, &stated); err != nil {
 		return damaged("its last line is not that of a backup")
 	}
-	f.rows, f.to = said.Rows, size-int64(len(last))-1 // the line's and the body's ends
+	f.rows, f.to = stated.Rows, size-int64(len(last))-1 // before the newline of the body
 	sum := sha256.New()
 	if _, err := io.Copy(io.MultiWriter(sum, progress), f.section(ctx, 0, f.to+1)); err != nil {
 		return err
 	}
-	if hex.EncodeToString(sum.Sum(nil)) != said.SHA256 {
+	if hex.EncodeToString(sum.Sum(nil)) != stated.SHA256 {
 		return damaged("its checksum is wrong")
 	}
 	return f.checkBody(ctx, last, sum)
 }
 
-// section is a part of the file that can be read until the context ends.
+// section returns a reader of a part of the file, which fails when the context
+// ends.
 func (f *File) section(ctx context.Context, from, to int64) io.Reader {
 	return sectionReader{ctx, io.NewSectionReader(f.file, from, to-from)}
 }
 
 type sectionReader struct {
-	ctx  context.Context //nolint:containedctx // of the one reading that it is for
+	ctx  context.Context //nolint:containedctx // the context of one Replay or check
 	from io.Reader
 }
 
@@ -123,7 +124,7 @@ func (f *File) readHeader() error {
 		return damaged("its first line can't be read")
 	}
 	if f.Format > Format {
-		return fmt.Errorf("is a backup of format %d, and this program knows formats up to %d: use a newer galley", f.Format, Format)
+		return fmt.Errorf("is a backup of format %d, and this program reads formats up to %d: use a newer galley", f.Format, Format)
 	}
 	f.from = int64(len(line))
 	return nil
@@ -150,20 +151,20 @@ func (f *File) lastLine() ([]byte, int64, error) {
 	return end[begin:], size, nil
 }
 
-// checkBody reads every row, and holds the last line against what a writer of
-// these rows would have written, letter for letter.
+// checkBody reads every row, and compares the last line with the one that a
+// writer of these rows writes.
 func (f *File) checkBody(ctx context.Context, last []byte, sum hash.Hash) error {
 	found := counts{rows: map[string]int64{}}
 	if err := f.Replay(ctx, &found); err != nil {
 		return cmp.Or(ctx.Err(), damaged(err.Error()))
 	}
-	if !bytes.Equal(last, newTrailer(found.rows, sum).line()) {
-		return damaged("it does not have the rows that its last line tells")
+	if !bytes.Equal(last, trailerLine(found.rows, sum)) {
+		return damaged("its rows are not those in its last line")
 	}
 	return nil
 }
 
-// Replay passes every table and row on. It can be called again and again.
+// Replay sends every table and row to a sink. It can be called repeatedly.
 func (f *File) Replay(ctx context.Context, to Sink) error {
 	body, err := zstd.NewReader(f.section(ctx, f.from, f.to), zstd.WithDecoderMaxWindow(64<<20))
 	if err != nil {
@@ -171,23 +172,4 @@ func (f *File) Replay(ctx context.Context, to Sink) error {
 	}
 	defer body.Close()
 	return readRecords(bufio.NewReaderSize(body, 64<<10), to)
-}
-
-// counts counts the rows of each table.
-type counts struct {
-	rows  map[string]int64
-	table string
-}
-
-func (c *counts) Table(name string, _ []string) error {
-	if _, twice := c.rows[name]; twice {
-		return fmt.Errorf("the table %s comes twice", name)
-	}
-	c.table, c.rows[name] = name, 0
-	return nil
-}
-
-func (c *counts) Row([]any) error {
-	c.rows[c.table]++
-	return nil
 }

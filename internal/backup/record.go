@@ -10,14 +10,14 @@ import (
 	"math"
 )
 
-// A record begins with what it is.
+// A record starts with its kind.
 const (
 	tableRecord = 'T' // a name, a number of columns, their names
 	rowRecord   = 'R' // a value for each column
 )
 
-// A value begins with its kind. Numbers are varints, lengths come before text
-// and bytes.
+// A value starts with its kind. Integers are varints, and text and bytes follow
+// their length.
 const (
 	kindNull = iota
 	kindFalse
@@ -48,11 +48,10 @@ func appendRow(b []byte, values []any) ([]byte, error) {
 		case nil:
 			b = append(b, kindNull)
 		case bool:
-			kind := byte(kindFalse)
+			b = append(b, kindFalse)
 			if v {
-				kind = kindTrue
+				b[len(b)-1] = kindTrue
 			}
-			b = append(b, kind)
 		case int64:
 			b = binary.AppendVarint(append(b, kindInt), v)
 		case float64:
@@ -62,13 +61,13 @@ func appendRow(b []byte, values []any) ([]byte, error) {
 		case []byte:
 			b = appendText(append(b, kindBytes), v)
 		default:
-			return nil, fmt.Errorf("a value of type %T has no form in a backup", value)
+			return nil, fmt.Errorf("a backup can't have a value of type %T", value)
 		}
 	}
 	return b, nil
 }
 
-// readRecords passes every record on, until the end.
+// readRecords sends every record to a sink.
 func readRecords(in *bufio.Reader, to Sink) error {
 	columns := -1 // no table yet
 	for {
@@ -95,13 +94,12 @@ func readRecords(in *bufio.Reader, to Sink) error {
 				return err
 			}
 		default:
-			return fmt.Errorf("a record can't begin with byte %d here", kind)
+			return fmt.Errorf("unexpected record kind %d", kind)
 		}
 	}
 }
 
-// maxColumns bounds what a table may have, so that a bad number takes no
-// memory.
+// maxColumns bounds the memory that a bad number of columns can take.
 const maxColumns = 1000
 
 func readTable(in *bufio.Reader, to Sink) (int, error) {
@@ -149,11 +147,11 @@ func readValue(in *bufio.Reader) (any, error) {
 	case kindBytes:
 		return readBytes(in)
 	}
-	return nil, fmt.Errorf("there is no kind %d of values", kind)
+	return nil, fmt.Errorf("unknown value kind %d", kind)
 }
 
-// smallValue is up to what length a value's memory is taken before its bytes
-// are there; that of a longer one grows with them.
+// smallValue is the length up to which the memory of a value is allocated at
+// once; that of a longer one grows as its bytes are read.
 const smallValue = 64 << 10
 
 func readBytes(in *bufio.Reader) ([]byte, error) {
@@ -174,7 +172,7 @@ func readBytes(in *bufio.Reader) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// unexpected makes an end within a record an error of its own.
+// unexpected replaces an EOF, since it is inside of a record.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -21,10 +21,10 @@ func forge(t *testing.T, body []byte, rows map[string]int64) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := append(encoder.EncodeAll(body, Header{Format: Format}.line()), '\n')
+	data := append(encoder.EncodeAll(body, append([]byte(magic), jsonLine(Header{Format: Format})...)), '\n')
 	sum := sha256.New()
 	sum.Write(data)
-	data = append(data, newTrailer(rows, sum).line()...)
+	data = append(data, trailerLine(rows, sum)...)
 	name := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(name, data, 0o600); err != nil {
 		t.Fatal(err)

@@ -9,26 +9,25 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Writer writes a backup. Without Close it is cut, and no reader takes it.
+// Writer writes a backup. Readers refuse a backup that was not closed.
 type Writer struct {
-	out    io.Writer // the file, counted and summed
+	out    io.Writer // file, sum and size
 	file   io.Writer
 	sum    hash.Hash
 	size   int64
 	body   *zstd.Encoder
 	record []byte
 
-	rows    map[string]int64
-	table   string
+	counts
 	columns int
 }
 
-// NewWriter begins a backup.
+// NewWriter starts a backup.
 func NewWriter(file io.Writer, h Header) (*Writer, error) {
-	w := &Writer{file: file, sum: sha256.New(), rows: map[string]int64{}}
+	w := &Writer{file: file, sum: sha256.New(), counts: counts{rows: map[string]int64{}}}
 	w.out = io.MultiWriter(file, w.sum, (*counter)(&w.size))
 	h.Format = Format
-	if _, err := w.out.Write(h.line()); err != nil {
+	if _, err := w.out.Write(append([]byte(magic), jsonLine(h)...)); err != nil {
 		return nil, err
 	}
 	var err error
@@ -36,18 +35,18 @@ func NewWriter(file io.Writer, h Header) (*Writer, error) {
 	return w, err
 }
 
-// Table begins a table.
+// Table starts a table.
 func (w *Writer) Table(name string, columns []string) error {
-	if _, twice := w.rows[name]; twice {
-		return fmt.Errorf("the table %s comes twice", name)
+	if err := w.counts.Table(name, columns); err != nil {
+		return err
 	}
-	w.table, w.columns, w.rows[name] = name, len(columns), 0
+	w.columns = len(columns)
 	w.record = appendTable(w.record[:0], name, columns)
 	_, err := w.body.Write(w.record)
 	return err
 }
 
-// Row adds a row to the table.
+// Row adds a row to the last table.
 func (w *Writer) Row(values []any) (err error) {
 	if w.table == "" || len(values) != w.columns {
 		return fmt.Errorf("a row of %d values for the %d columns of %q", len(values), w.columns, w.table)
@@ -58,8 +57,7 @@ func (w *Writer) Row(values []any) (err error) {
 	if _, err := w.body.Write(w.record); err != nil {
 		return err
 	}
-	w.rows[w.table]++
-	return nil
+	return w.counts.Row(values)
 }
 
 // Close ends the backup; the file stays open.
@@ -70,16 +68,15 @@ func (w *Writer) Close() error {
 	if _, err := w.out.Write([]byte("\n")); err != nil {
 		return err
 	}
-	last := newTrailer(w.rows, w.sum).line()
-	n, err := w.file.Write(last) // its sum can't be in it
+	n, err := w.file.Write(trailerLine(w.rows, w.sum)) // not part of the sum
 	w.size += int64(n)
 	return err
 }
 
-// Size is how many bytes were written.
+// Size returns the number of bytes written.
 func (w *Writer) Size() int64 { return w.size }
 
-// counter counts what is written to it.
+// counter counts the bytes written to it.
 type counter int64
 
 func (c *counter) Write(b []byte) (int, error) {

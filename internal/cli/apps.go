@@ -39,21 +39,13 @@ type appsCreateCommand struct {
 	JSON         bool     `help:"Print one JSON object." name:"json"`
 }
 
-func (c *appsCreateCommand) Help() string {
-	return `Examples:
-  galley apps create --name Importer
-  galley apps create --name Reader --scopes read --rate 600/60 --json
-  galley apps create --name Agency --new-workspace "Second customer"`
-}
-
 func (c *appsCreateCommand) Run(t *terminal) error {
 	rate, err := readRate(c.Rate)
 	if err != nil {
 		return err
 	}
-	want := service.OperatorApp{Name: c.Name, Rate: rate}
-	want.Scopes = readScopes(c.Scopes)
-	// A shell's variable may be empty: what is given is meant.
+	want := service.OperatorApp{Name: c.Name, Rate: rate, Scopes: readScopes(c.Scopes)}
+	// An empty value, as of an unset shell variable, must not act like no flag.
 	if c.Workspace != nil {
 		id, ok := cms.ParseID(*c.Workspace)
 		if !ok {
@@ -70,21 +62,17 @@ func (c *appsCreateCommand) Run(t *terminal) error {
 	if err := want.Check(now()); err != nil {
 		return err
 	}
-	with := withNewService
-	if c.Workspace != nil { // which is in a store that is there
-		with = withService
-	}
-	return with(t, c.Store, func(svc *service.Service) error {
-		made, err := svc.CreateOperatorApp(t.ctx, want)
+	create := c.Workspace == nil // a workspace exists only in an existing store
+	return withService(t, c.Store, create, func(svc *service.Service) error {
+		created, err := svc.CreateOperatorApp(t.ctx, want)
 		if err != nil {
 			return err
 		}
 		if c.JSON {
-			enc := json.NewEncoder(t.out)
-			return enc.Encode(httpapi.NewAppWithKey(made.App, made.Key))
+			return json.NewEncoder(t.out).Encode(httpapi.NewAppWithKey(created.App, created.Key))
 		}
-		t.printf("Made app %s. Its key is not shown again:\n\n  Key        %s\n  App        %s\n  Workspace  %s\n  Scopes     %s\n",
-			shown(made.App.Name), made.Key, made.App.ID, made.App.WorkspaceID, joinScopes(made.App.Scopes))
+		t.printf("Created app %s. Save its key, it is not shown again:\n\n  Key        %s\n  App        %s\n  Workspace  %s\n  Scopes     %s\n",
+			printable(created.App.Name), created.Key, created.App.ID, created.App.WorkspaceID, joinScopes(created.App.Scopes))
 		return nil
 	})
 }
@@ -97,10 +85,10 @@ func readScopes(names []string) []cms.Scope {
 	return scopes
 }
 
-// defaultRate is the word for the rate that the server is configured with.
+// defaultRate stands for the rate in the server's settings.
 const defaultRate = "default"
 
-// readRate turns a rate as people write it into the one that is stored.
+// readRate returns the stored form of a rate.
 func readRate(text string) (string, error) {
 	if text == defaultRate {
 		return "", nil
@@ -112,9 +100,9 @@ func readRate(text string) (string, error) {
 	return rate.String(), nil
 }
 
-// shown is a name for a terminal: one that could act on it, or be more than its
-// line, is quoted.
-func shown(name string) string {
+// printable quotes a name that has control characters, which could act on a
+// terminal.
+func printable(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(name)
 	}
@@ -131,12 +119,8 @@ func joinScopes(scopes []cms.Scope) string {
 
 type appsListCommand struct{ config.Store }
 
-func (c *appsListCommand) Help() string {
-	return "Example:\n  galley apps list"
-}
-
 func (c *appsListCommand) Run(t *terminal) error {
-	return withService(t, c.Store, func(svc *service.Service) error {
+	return withService(t, c.Store, false, func(svc *service.Service) error {
 		workspaces, err := svc.OperatorApps(t.ctx)
 		if err != nil {
 			return err
@@ -150,90 +134,65 @@ func (c *appsListCommand) Run(t *terminal) error {
 					used = a.LastUsedAt.Format(time.DateTime)
 				}
 				_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t…%s\t%s\t%s\t%s\t%s\n",
-					w.ID, a.ID, shown(a.Name), a.KeyHint, joinScopes(a.Scopes), cmp.Or(a.Rate, defaultRate), used, shown(w.Name))
+					w.ID, a.ID, printable(a.Name), a.KeyHint, joinScopes(a.Scopes), cmp.Or(a.Rate, defaultRate), used, printable(w.Name))
 			}
 		}
 		return table.Flush()
 	})
 }
 
-type appsRateCommand struct {
-	config.Store
-
-	ID   string `arg:"" help:"The app's id; 'galley apps list' shows it."`
-	Rate string `arg:"" help:"REQUESTS/SECONDS such as 600/60, off, or default for the server's setting."`
-}
-
-func (c *appsRateCommand) Help() string {
-	return `A running server hears of it within a tenth of a second.
-
-Example:
-  galley apps rate 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b 600/60`
-}
-
-func (c *appsRateCommand) Run(t *terminal) error {
-	id, ok := cms.ParseID(c.ID)
-	if !ok {
-		return fmt.Errorf("%q is not an app's id", c.ID)
-	}
-	rate, err := readRate(c.Rate)
-	if err != nil {
-		return err
-	}
-	return withService(t, c.Store, func(svc *service.Service) error {
-		app, err := svc.SetAppRate(t.ctx, id, rate)
-		if err == nil {
-			t.printf("The rate limit of app %s (%s) is %s.\n", shown(app.Name), app.ID, cmp.Or(app.Rate, defaultRate))
-		}
-		return err
-	})
-}
-
-type appsScopesCommand struct {
-	config.Store
-
-	ID     string   `arg:"" help:"The app's id; 'galley apps list' shows it."`
-	Scopes []string `arg:"" help:"All of its scopes: read, write, publish, admin, operator." sep:","`
-}
-
-func (c *appsScopesCommand) Help() string {
-	return "Example:\n  galley apps scopes 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b read,write,publish,admin,operator"
-}
-
-func (c *appsScopesCommand) Run(t *terminal) error {
-	id, ok := cms.ParseID(c.ID)
-	if !ok {
-		return fmt.Errorf("%q is not an app's id", c.ID)
-	}
-	return withService(t, c.Store, func(svc *service.Service) error {
-		app, err := svc.SetAppScopes(t.ctx, id, readScopes(c.Scopes))
-		if err == nil {
-			t.printf("The scopes of app %s (%s) are %s.\n", shown(app.Name), app.ID, joinScopes(app.Scopes))
-		}
-		return err
-	})
-}
-
-type appsRevokeCommand struct {
+// appArgument is an app that a command changes.
+type appArgument struct {
 	config.Store
 
 	ID string `arg:"" help:"The app's id; 'galley apps list' shows it."`
 }
 
-func (c *appsRevokeCommand) Help() string {
-	return "Example:\n  galley apps revoke 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b"
-}
-
-func (c *appsRevokeCommand) Run(t *terminal) error {
+// change runs a change of the app and prints its result.
+func (c *appArgument) change(t *terminal, change func(*service.Service, cms.ID) (cms.App, error), result func(cms.App) string) error {
 	id, ok := cms.ParseID(c.ID)
 	if !ok {
 		return fmt.Errorf("%q is not an app's id", c.ID)
 	}
-	return withService(t, c.Store, func(svc *service.Service) error {
-		app, err := svc.RevokeOperatorApp(t.ctx, id)
+	return withService(t, c.Store, false, func(svc *service.Service) error {
+		app, err := change(svc, id)
 		if err == nil {
-			t.printf("Revoked app %s (%s).\n", shown(app.Name), app.ID)
+			t.printf("App %s (%s): %s.\n", printable(app.Name), app.ID, result(app))
 		}
 		return err
 	})
+}
+
+type appsRateCommand struct {
+	appArgument
+
+	Rate string `arg:"" help:"REQUESTS/SECONDS such as 600/60, off, or default for the server's setting."`
+}
+
+func (c *appsRateCommand) Run(t *terminal) error {
+	rate, err := readRate(c.Rate)
+	if err != nil {
+		return err
+	}
+	return c.change(t, func(svc *service.Service, id cms.ID) (cms.App, error) { return svc.SetAppRate(t.ctx, id, rate) },
+		func(app cms.App) string { return "the rate limit is " + cmp.Or(app.Rate, defaultRate) })
+}
+
+type appsScopesCommand struct {
+	appArgument
+
+	Scopes []string `arg:"" help:"All of its scopes: read, write, publish, admin, operator." sep:","`
+}
+
+func (c *appsScopesCommand) Run(t *terminal) error {
+	return c.change(t, func(svc *service.Service, id cms.ID) (cms.App, error) {
+		return svc.SetAppScopes(t.ctx, id, readScopes(c.Scopes))
+	}, func(app cms.App) string { return "the scopes are " + joinScopes(app.Scopes) })
+}
+
+type appsRevokeCommand struct{ appArgument }
+
+func (c *appsRevokeCommand) Run(t *terminal) error {
+	return c.change(t, func(svc *service.Service, id cms.ID) (cms.App, error) { return svc.RevokeOperatorApp(t.ctx, id) },
+		func(cms.App) string { return "revoked" })
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"galley/internal/backup"
 	"galley/internal/config"
 	"galley/internal/sqlstore"
@@ -20,16 +22,6 @@ type backupCommand struct {
 	File string `arg:"" help:"File to write, or - for standard output."`
 }
 
-func (c *backupCommand) Help() string {
-	return `The backup is a consistent snapshot, taken while the server runs and writes. The
-format is the same for both databases: 'galley restore' reads it into either.
-
-Examples:
-  galley backup /backups/monday.galley
-  galley backup --database-url postgres://galley@localhost/galley monday.galley
-  galley backup - | ssh vault 'cat > monday.galley'`
-}
-
 func (c *backupCommand) Run(t *terminal) error {
 	if c.File == toStdout && isTerminal(t.out) {
 		return errors.New("refusing to write a backup to the terminal: redirect standard output to a file or a program")
@@ -38,7 +30,7 @@ func (c *backupCommand) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(t.trouble(c.Store, c.write(t, store)), store.Close())
+	return errors.Join(t.explainLoad(c.Store, c.write(t, store)), store.Close())
 }
 
 // toStdout is the name of standard output.
@@ -48,7 +40,7 @@ func (c *backupCommand) write(t *terminal, store *sqlstore.Store) error {
 	start := time.Now()
 	var rows, size int64
 	err := store.Snapshot(t.ctx, func(s *sqlstore.Snapshot) error {
-		return c.toFile(t, func(out io.Writer) error {
+		return c.writeFile(t, func(out io.Writer) error {
 			header := backup.Header{Schema: s.Schema, Engine: s.Engine, CreatedAt: now().UTC().Truncate(time.Millisecond), Program: Version}
 			w, err := backup.NewWriter(out, header)
 			if err != nil {
@@ -70,9 +62,9 @@ func (c *backupCommand) write(t *terminal, store *sqlstore.Store) error {
 	if c.File == toStdout {
 		out, name = t.err, "standard output"
 	} else if info, err := os.Stat(c.File); err != nil || !info.Mode().IsRegular() {
-		out = t.err // the file may be standard output by another name
+		out = t.err // the file may be standard output
 	}
-	_, _ = fmt.Fprintf(out, "Backed up %s rows to %s: %s in %s.\n", amount(rows), name, volume(size), seconds(time.Since(start)))
+	_, _ = fmt.Fprintf(out, "Backed up %s rows to %s: %s in %s.\n", humanize.Comma(rows), name, volume(size), seconds(time.Since(start)))
 	return nil
 }
 
@@ -82,24 +74,15 @@ type restoreCommand struct {
 	File string `arg:"" help:"File that 'galley backup' wrote."`
 }
 
-func (c *restoreCommand) Help() string {
-	return `The store must be empty. The file is verified before anything is written. Ids and
-keys stay the same.
-
-Examples:
-  galley restore --data ./new-data /backups/monday.galley
-  galley restore --database-url postgres://galley@localhost/new /backups/monday.galley`
-}
-
 func (c *restoreCommand) Run(t *terminal) error {
-	if isOfStore(c.Store, behindLinks(c.File)) { // SQLite would remove a log that it can't read
+	if isStoreFile(c.Store, resolveLinks(c.File)) { // SQLite removes a log that it can't read
 		return fmt.Errorf("%s would be overwritten by the store's own files: restore to another folder", c.File)
 	}
 	bar := t.bar("Verifying", "B", backup.Size(c.File))
 	file, err := backup.Open(t.ctx, c.File, bar)
-	_ = bar.Finish() // it is only shown
+	_ = bar.Finish() // errors of the progress bar do not matter
 	if err != nil {
-		return t.trouble(c.Store, err)
+		return t.explainLoad(c.Store, err)
 	}
 	return errors.Join(c.restore(t, file), file.Close())
 }
@@ -117,26 +100,18 @@ func (c *restoreCommand) restore(t *terminal, file *backup.File) error {
 	err = store.Load(t.ctx, file.Schema, func(to sqlstore.Sink) error {
 		return file.Replay(t.ctx, &watched{Sink: to, bar: bar})
 	})
-	_ = bar.Finish() // it is only shown
-	if err = errors.Join(t.trouble(c.Store, err), store.Close()); err != nil {
+	_ = bar.Finish() // errors of the progress bar do not matter
+	if err = errors.Join(t.explainLoad(c.Store, err), store.Close()); err != nil {
 		return err
 	}
 	t.printf("Restored %s rows from %s (made %s on %s) in %s. Keys work as before.\n",
-		amount(file.Rows()), c.File, file.CreatedAt.Format(time.RFC3339), file.Engine, seconds(time.Since(start)))
+		humanize.Comma(file.Rows()), c.File, file.CreatedAt.Format(time.RFC3339), file.Engine, seconds(time.Since(start)))
 	return nil
 }
 
 type copyCommand struct {
 	From string `help:"Store to copy: a data folder or a PostgreSQL URL." required:"" placeholder:"STORE"`
 	To   string `help:"Empty store to copy to: a data folder or a PostgreSQL URL." required:"" placeholder:"STORE"`
-}
-
-func (c *copyCommand) Help() string {
-	return `The copy is a consistent snapshot. Stop the server first: later writes are not copied.
-
-Examples:
-  galley copy --from ./galley-data --to postgres://galley@localhost/galley
-  galley copy --from postgres://galley@localhost/galley --to ./galley-data`
 }
 
 func (c *copyCommand) Run(t *terminal) error {
@@ -169,16 +144,16 @@ func (c *copyCommand) copyFrom(t *terminal, from *sqlstore.Store) error {
 			}
 			return err
 		})
-		failed = errors.Join(t.trouble(at, err), to.Close())
+		failed = errors.Join(t.explainLoad(at, err), to.Close())
 		return failed
 	})
 	switch {
 	case failed != nil:
 		return failed
 	case err != nil:
-		return t.trouble(storeAt(c.From), err)
+		return t.explainLoad(storeAt(c.From), err)
 	}
-	t.printf("Copied %s rows in %s. Keys work as before.\n", amount(sink.rows), seconds(time.Since(start)))
+	t.printf("Copied %s rows in %s. Keys work as before.\n", humanize.Comma(sink.rows), seconds(time.Since(start)))
 	return nil
 }
 
@@ -190,12 +165,12 @@ func storeAt(where string) config.Store {
 	return config.Store{Data: where}
 }
 
-// connectionString is the other form of a PostgreSQL address. As the name of a
-// folder it is a mistake.
+// connectionString matches the keyword form of a PostgreSQL address, which is not
+// meant as the name of a folder.
 var connectionString = regexp.MustCompile(`^\s*[a-z_]+\s*=`)
 
-// trouble explains an error of reading or filling a whole store.
-func (t *terminal) trouble(c config.Store, err error) error {
+// explainLoad explains an error of reading or filling a whole store.
+func (t *terminal) explainLoad(c config.Store, err error) error {
 	switch {
 	case err == nil:
 		return nil

@@ -11,18 +11,18 @@ import (
 	"galley/internal/sqlstore"
 )
 
-// toFile writes to a temporary name first, so that a file of the final name is
-// always complete.
-func (c *backupCommand) toFile(t *terminal, write func(io.Writer) error) error {
+// writeFile writes to a temporary file and renames it, so that a file with the
+// final name is always complete.
+func (c *backupCommand) writeFile(t *terminal, write func(io.Writer) error) error {
 	if c.File == toStdout {
 		return write(t.out)
 	}
-	name := behindLinks(c.File)
-	if isOfStore(c.Store, name) {
+	name := resolveLinks(c.File)
+	if isStoreFile(c.Store, name) {
 		return fmt.Errorf("%s is a file of the store itself: choose another name for the backup", c.File)
 	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return toDevice(name, info, write)
+		return writeDevice(name, info, write)
 	}
 	folder, err := os.Open(filepath.Dir(name))
 	if err != nil {
@@ -34,7 +34,7 @@ func (c *backupCommand) toFile(t *terminal, write func(io.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("can't write the backup: %w", err)
 	}
-	if err := holdAlone(file); err != nil {
+	if err := lockFile(file); err != nil {
 		return errors.Join(fmt.Errorf("another backup is writing to %s (%w)", partial, err), file.Close())
 	}
 	if err = fill(file, write); err == nil {
@@ -48,13 +48,13 @@ func (c *backupCommand) toFile(t *terminal, write func(io.Writer) error) error {
 	return errors.Join(err, file.Close()) // releases the lock
 }
 
-// isOfStore reports whether a name is that of one of SQLite's files of a store,
-// existing or not.
-func isOfStore(c config.Store, name string) bool {
+// isStoreFile reports whether a name is that of one of the store's SQLite files,
+// whether or not it exists.
+func isStoreFile(c config.Store, name string) bool {
 	if c.DatabaseURL != "" {
 		return false
 	}
-	database := behindLinks(filepath.Join(c.Data, sqlstore.DatabaseFile))
+	database := resolveLinks(filepath.Join(c.Data, sqlstore.DatabaseFile))
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		own := database + suffix
 		if sameFile(name, own) || filepath.Base(name) == filepath.Base(own) && sameFile(filepath.Dir(name), filepath.Dir(own)) {
@@ -64,7 +64,7 @@ func isOfStore(c config.Store, name string) bool {
 	return false
 }
 
-// sameFile reports whether two names are of one existing file or folder.
+// sameFile reports whether two names refer to one existing file or folder.
 func sameFile(one, two string) bool {
 	first, err := os.Stat(one)
 	if err != nil {
@@ -74,16 +74,16 @@ func sameFile(one, two string) bool {
 	return err == nil && os.SameFile(first, second)
 }
 
-// maxLinks is how many symbolic links are followed, as on Linux.
+// maxLinks is the limit on symbolic links, as on Linux.
 const maxLinks = 40
 
-// behindLinks resolves symbolic links, also if their target does not exist.
-func behindLinks(name string) string {
+// resolveLinks resolves symbolic links, also if their target does not exist.
+func resolveLinks(name string) string {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		return target
 	}
 	if _, err := os.Stat(name); err == nil {
-		return name // a pipe of this process, which has no other name
+		return name // a pipe of this process has no other name
 	}
 	for range maxLinks {
 		target, err := os.Readlink(name)
@@ -98,9 +98,9 @@ func behindLinks(name string) string {
 	return name
 }
 
-// toDevice writes to what is no regular file and can't be replaced: a pipe, or
+// writeDevice writes to a file that can't be replaced, such as a pipe or
 // /dev/stdout.
-func toDevice(name string, info os.FileInfo, write func(io.Writer) error) error {
+func writeDevice(name string, info os.FileInfo, write func(io.Writer) error) error {
 	if info.IsDir() {
 		return fmt.Errorf("%s is a folder: add a file name", name)
 	}
@@ -111,8 +111,7 @@ func toDevice(name string, info os.FileInfo, write func(io.Writer) error) error 
 	return errors.Join(write(device), device.Close())
 }
 
-// fill writes and syncs a file, which a killed backup or another program may
-// have left behind.
+// fill writes and syncs a file, which may be left from a killed backup.
 func fill(file *os.File, write func(io.Writer) error) error {
 	if err := errors.Join(file.Chmod(0o600), file.Truncate(0)); err != nil {
 		return err
@@ -123,27 +122,16 @@ func fill(file *os.File, write func(io.Writer) error) error {
 	return file.Sync()
 }
 
-// openExisting opens a store, which must exist.
+// openExisting is openStore without creating a SQLite database.
 func openExisting(c config.Store) (*sqlstore.Store, error) {
-	if err := checkThere(c); err != nil {
-		return nil, err
-	}
-	return openStore(c, nil)
-}
-
-// checkThere refuses a store that does not exist: opening it would create one.
-func checkThere(c config.Store) error {
-	if c.DatabaseURL != "" {
-		return nil
-	}
-	if c.Data == "" {
-		return errNoName
+	if c.DatabaseURL != "" || c.Data == "" {
+		return openStore(c, nil)
 	}
 	switch _, err := os.Stat(filepath.Join(c.Data, sqlstore.DatabaseFile)); {
 	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("there is no store in %s: pass the folder of a store, or the URL of a database (%w)", c.Data, err)
+		return nil, fmt.Errorf("there is no store in %s: pass the folder of a store, or the URL of a database (%w)", c.Data, err)
 	case err != nil:
-		return fmt.Errorf("can't read the store in %s: %w", c.Data, err)
+		return nil, fmt.Errorf("can't read the store in %s: %w", c.Data, err)
 	}
-	return nil
+	return openStore(c, nil)
 }

@@ -1,5 +1,5 @@
-// Package cli is the command line. It is the only room where concrete types
-// meet: it opens the store, makes the service and the edge, and runs them.
+// Package cli is the command line. It is the only package that knows all others:
+// it opens the store, creates the service and the HTTP interface, and runs them.
 package cli
 
 import (
@@ -72,7 +72,10 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
 	)
 	if err != nil {
-		panic(err) // the tree of commands itself is wrong
+		panic(err) // the commands are declared wrong
+	}
+	for _, command := range parser.Model.Leaves(false) {
+		command.Detail = details[command.Path()]
 	}
 	t := &terminal{ctx: ctx, out: out, err: errOut, parser: parser}
 	badFile := withFile(parser, args)
@@ -88,7 +91,7 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	if exit >= 0 { // help was printed
 		return exit
 	}
-	if badFile != nil && (err != nil || len(command.Selected().Flags) > 0) { // some have no settings
+	if badFile != nil && (err != nil || len(command.Selected().Flags) > 0) { // commands without settings don't need it
 		return t.fail(badFile)
 	}
 	if err != nil {
@@ -96,8 +99,8 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		_, _ = fmt.Fprintln(errOut, "Run 'galley help' for usage.")
 		return 2
 	}
-	if store, ok := command.Selected().Target.Addr().Interface().(interface{ PassesOver() string }); ok {
-		if warning := store.PassesOver(); warning != "" && command.Command() != "serve" { // which logs it
+	if store, ok := command.Selected().Target.Addr().Interface().(interface{ Warning() string }); ok {
+		if warning := store.Warning(); warning != "" && command.Command() != "serve" { // serve logs it
 			_, _ = fmt.Fprintln(errOut, "galley: "+warning)
 		}
 	}
@@ -146,31 +149,29 @@ func (t *terminal) fail(err error) int {
 }
 
 // errNoName refuses an empty name, which would be the current folder.
-var errNoName = errors.New("the name of the store is empty: pass a folder or the URL of a database")
+var errNoStore = errors.New("the name of the store is empty: pass a folder or the URL of a database")
 
 func openStore(c config.Store, observe sqlstore.Observe) (*sqlstore.Store, error) {
 	if c.DatabaseURL != "" {
 		return sqlstore.OpenPostgres(c.DatabaseURL, observe)
 	}
 	if c.Data == "" {
-		return nil, errNoName
+		return nil, errNoStore
 	}
 	return sqlstore.OpenSQLite(c.Data, observe)
 }
 
-// newLog makes the server's log: text on a terminal, and otherwise buffered JSON
-// lines. flush writes what is buffered.
+// newLog creates the server's log: text on a terminal, and otherwise buffered JSON
+// lines. flush writes the buffered lines.
 func newLog(out io.Writer, level string) (log *slog.Logger, flush func()) {
 	var options slog.HandlerOptions
 	var least slog.Level
 	if err := least.UnmarshalText([]byte(level)); err == nil {
 		options.Level = least
 	}
-	if file, ok := out.(*os.File); ok {
-		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			options.ReplaceAttr = readableDuration
-			return slog.New(slog.NewTextHandler(out, &options)), func() {}
-		}
+	if isTerminal(out) {
+		options.ReplaceAttr = readableDuration
+		return slog.New(slog.NewTextHandler(out, &options)), func() {}
 	}
 	buffer := newLogBuffer(out)
 	return slog.New(slog.NewJSONHandler(buffer, &options)), buffer.Flush
@@ -199,6 +200,13 @@ func (versionCommand) Run(t *terminal) error {
 	return nil
 }
 
+type openapiCommand struct{}
+
+func (openapiCommand) Run(t *terminal) error {
+	t.printf("%s", httpapi.Document(Version))
+	return nil
+}
+
 type keygenCommand struct{}
 
 func (keygenCommand) Run(t *terminal) error {
@@ -207,10 +215,6 @@ func (keygenCommand) Run(t *terminal) error {
 }
 
 type migrateCommand struct{ config.Store }
-
-func (c *migrateCommand) Help() string {
-	return "Examples:\n  galley migrate --data ./galley-data\n  galley migrate --database-url postgres://galley@localhost/galley"
-}
 
 func (c *migrateCommand) Run(t *terminal) error {
 	store, err := openStore(c.Store, nil)
@@ -230,41 +234,29 @@ func (c *migrateCommand) Run(t *terminal) error {
 	return store.Close()
 }
 
-// withService runs work on the store of a command, which must exist.
-func withService(t *terminal, c config.Store, work func(*service.Service) error) error {
-	store, err := openExisting(c)
+// withService runs work on the store of a command. A store that does not exist is
+// created if create is set, and refused otherwise.
+func withService(t *terminal, c config.Store, create bool, work func(*service.Service) error) (err error) {
+	open := openExisting
+	if create {
+		open = func(c config.Store) (*sqlstore.Store, error) { return openStore(c, nil) }
+	}
+	store, err := open(c)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(explain(c, err), store.Close()) }()
 	isNew, err := store.IsNew(t.ctx)
-	if err == nil && isNew {
-		err = errors.New("there is no store yet: create one with 'galley serve' or 'galley migrate'")
-	}
-	if err != nil {
-		return errors.Join(explain(c, err), store.Close())
-	}
-	return serviceOn(t, c, store, work)
-}
-
-// withNewService is withService for work that creates the store if needed.
-func withNewService(t *terminal, c config.Store, work func(*service.Service) error) error {
-	store, err := openStore(c, nil)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	isNew, err := store.IsNew(t.ctx)
-	if err != nil {
-		return errors.Join(explain(c, err), store.Close())
-	}
-	if isNew {
+	case isNew && !create:
+		return errors.New("there is no store yet: create one with 'galley serve' or 'galley migrate'")
+	case isNew:
 		_, _ = fmt.Fprintln(t.err, "galley: there was no store yet, created a new one; check that the server uses it too")
 	}
-	return serviceOn(t, c, store, work)
-}
-
-func serviceOn(t *terminal, c config.Store, store *sqlstore.Store, work func(*service.Service) error) error {
 	if _, err := store.Migrate(t.ctx); err != nil {
-		return errors.Join(explain(c, err), store.Close())
+		return err
 	}
-	return errors.Join(explain(c, work(service.New(store, now, httpapi.AuditState))), store.Close())
+	return work(service.New(store, now, httpapi.AuditState))
 }

@@ -11,27 +11,21 @@ import (
 // noFollow refuses to open a symbolic link.
 const noFollow = syscall.O_NOFOLLOW
 
-// holdAlone locks a file until it is closed, where the file system can.
-func holdAlone(file *os.File) error {
+// lockFile locks a file until it is closed, if the file system supports it.
+func lockFile(file *os.File) error {
 	switch err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		return err
 	case err != nil:
-		return nil //nolint:nilerr // some network file systems can't
+		return nil //nolint:nilerr // some network file systems don't support locks
 	}
-	// The last holder may have renamed it.
+	// The last holder may have renamed the file.
 	ours, err := file.Stat()
-	if err != nil {
-		return err
+	named, failed := os.Stat(file.Name())
+	if err = errors.Join(err, failed); err == nil && !os.SameFile(ours, named) {
+		err = errors.New("it has just finished")
 	}
-	named, err := os.Stat(file.Name())
-	if err != nil {
-		return err
-	}
-	if !os.SameFile(ours, named) {
-		return errors.New("it has just finished")
-	}
-	return nil
+	return err
 }
 
 // diskSpace returns the free space for ordinary users and the size of a folder's

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,15 +21,6 @@ type doctorCommand struct {
 	JSON bool `help:"Print one JSON object." name:"json"`
 }
 
-func (c *doctorCommand) Help() string {
-	return `Takes the same settings as 'galley serve', changes nothing, and can run beside a
-server. The exit code is 1 if a check fails.
-
-Examples:
-  galley doctor --data /var/lib/galley
-  galley doctor --config /etc/galley.yaml --deep --json`
-}
-
 func (c *doctorCommand) Run(t *terminal) error {
 	found := c.examine(t)
 	failed := 0
@@ -39,12 +29,10 @@ func (c *doctorCommand) Run(t *terminal) error {
 			failed++
 		}
 	}
-	if c.JSON {
-		if err := printJSON(t.out, found, failed == 0); err != nil {
-			return err
-		}
-	} else {
+	if !c.JSON {
 		printTable(t, found)
+	} else if err := printJSON(t.out, found, failed == 0); err != nil {
+		return err
 	}
 	if failed > 0 {
 		return fmt.Errorf("%d of %d checks failed", failed, len(found))
@@ -53,21 +41,24 @@ func (c *doctorCommand) Run(t *terminal) error {
 }
 
 func (c *doctorCommand) examine(t *terminal) []sqlstore.Finding {
-	found := []sqlstore.Finding{c.examineSettings(), examineVariables(t)}
-	if c.RedisURL != "" {
-		found = append(found, examineRedis(t.ctx, c.RedisURL))
+	found := []sqlstore.Finding{
+		judge("settings", c.checkSettings(), "valid", "run 'galley serve --help' to see the settings"),
+		judge("variables", config.CheckVariables(t.parser.Model, os.Environ()), "every GALLEY_ variable is a setting", "correct their names, or unset them"),
+	}
+	if c.RedisURL != "" { // a replica of Redis would answer a ping and refuse to count
+		found = append(found, judge("redis", ratelimit.CheckRedis(t.ctx, c.RedisURL), "reachable",
+			"check --redis-url and that Redis runs; until then each node applies rate limits on its own"))
 	}
 	if c.DatabaseURL == "" {
 		found = append(found, examineDisk(c.Data))
 	}
-	const check = "store"
 	store, err := openExisting(c.Store)
 	if err != nil {
 		todo := "fix the error above"
 		if errors.Is(err, os.ErrNotExist) {
 			todo = "create it with 'galley serve', or restore a backup"
 		}
-		return append(found, sqlstore.Finding{Check: check, Level: sqlstore.LevelFail, Found: err.Error(), Todo: todo})
+		return append(found, judge("store", err, "", todo))
 	}
 	defer func() { _ = store.Close() }() // nothing was written
 	if err := store.Reach(t.ctx); err != nil {
@@ -75,10 +66,9 @@ func (c *doctorCommand) examine(t *terminal) []sqlstore.Finding {
 		if sqlstore.Damaged(err) || sqlstore.Denied(err) {
 			todo = "fix the error above"
 		}
-		return append(found, sqlstore.Finding{Check: check, Level: sqlstore.LevelFail, Found: t.trouble(c.Store, err).Error(), Todo: todo})
+		return append(found, judge("store", t.explainLoad(c.Store, err), "", todo))
 	}
-	found = append(found, sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "reachable"})
-	found = append(found, store.Examine(t.ctx, c.Deep)...)
+	found = append(append(found, judge("store", nil, "reachable", "")), store.Examine(t.ctx, c.Deep)...)
 	if c.ListenURL != "" && c.DatabaseURL != "" {
 		found = append(found, store.ExamineListener(t.ctx, c.ListenURL))
 	}
@@ -88,66 +78,44 @@ func (c *doctorCommand) examine(t *terminal) []sqlstore.Finding {
 	return found
 }
 
-// examineSettings checks the settings as serve does.
-func (c *doctorCommand) examineSettings() sqlstore.Finding {
-	const check = "settings"
-	serve := serveCommand{c.Server}
-	err := serve.check()
-	if err == nil {
-		_, err = readBootstrap(c.Server)
+// judge returns the finding of a check that failed with an error, or passed.
+func judge(check string, err error, passed, todo string) sqlstore.Finding {
+	if err != nil {
+		return sqlstore.Finding{Check: check, Level: sqlstore.LevelFail, Found: err.Error(), Todo: todo}
 	}
+	return sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: passed}
+}
+
+// checkSettings checks the settings as serve does.
+func (c *doctorCommand) checkSettings() error {
+	serve := serveCommand{c.Server}
+	if err := serve.check(); err != nil {
+		return err
+	}
+	_, err := readBootstrap(c.Server)
 	if err == nil {
 		_, err = serve.encryption(slog.New(slog.DiscardHandler))
 	}
-	if err != nil {
-		return sqlstore.Finding{Check: check, Level: sqlstore.LevelFail, Found: err.Error(), Todo: "run 'galley serve --help' to see the settings"}
-	}
-	return sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "valid"}
-}
-
-func examineVariables(t *terminal) sqlstore.Finding {
-	const check = "variables"
-	if err := config.CheckVariables(t.parser.Model, os.Environ()); err != nil {
-		return sqlstore.Finding{Check: check, Level: sqlstore.LevelFail, Found: err.Error(), Todo: "correct their names, or unset them"}
-	}
-	return sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "every GALLEY_ variable is a setting"}
-}
-
-// examineRedis counts a request in Redis: a replica answers, but refuses writes.
-func examineRedis(ctx context.Context, url string) sqlstore.Finding {
-	const check = "redis"
-	if err := ratelimit.CheckRedis(ctx, url); err != nil {
-		return sqlstore.Finding{
-			Check: check, Level: sqlstore.LevelFail, Found: "can't count requests: " + err.Error(),
-			Todo: "check --redis-url and that Redis runs; until then each node applies rate limits on its own",
-		}
-	}
-	return sqlstore.Finding{Check: check, Level: sqlstore.LevelOK, Found: "reachable"}
+	return err
 }
 
 func examineDisk(data string) sqlstore.Finding {
-	const check = "disk"
-	folder := data
-	for { // the folder may not be there yet
-		free, all, err := diskSpace(folder)
-		if errors.Is(err, os.ErrNotExist) && folder != filepath.Dir(folder) {
-			folder = filepath.Dir(folder)
-			continue
-		}
-		if err != nil {
-			return sqlstore.Finding{Check: check, Level: sqlstore.LevelWarn, Found: "can't read the free space: " + err.Error(), Todo: "check the free space yourself"}
-		}
-		return judgeDisk(free, all)
+	free, all, err := diskSpace(data)
+	if parent := filepath.Dir(data); errors.Is(err, os.ErrNotExist) && parent != data {
+		return examineDisk(parent) // the folder does not exist yet
 	}
+	if err != nil {
+		return sqlstore.Finding{Check: "disk", Level: sqlstore.LevelWarn, Found: "can't read the free space: " + err.Error(), Todo: "check the free space yourself"}
+	}
+	return judgeDisk(free, all)
 }
 
-// A disk should have a tenth of its space free, or plentyFree, and never less
-// than leastFree.
+// A disk should have at least leastFree, and plentyFree or a tenth of its space.
 const (
 	leastShare = 0.1
 	plentyFree = 10 << 30
 	leastFree  = 1 << 30
-	noneFree   = 16 << 20 // the next writes may not fit
+	noneFree   = 16 << 20 // the next writes may fail
 )
 
 func judgeDisk(free, all uint64) sqlstore.Finding {
@@ -164,7 +132,7 @@ func judgeDisk(free, all uint64) sqlstore.Finding {
 	return f
 }
 
-// printTable prints a line for each finding, and one below it for what to do.
+// printTable prints each finding on a line, with what to do about it below.
 func printTable(t *terminal, found []sqlstore.Finding) {
 	for _, f := range found {
 		t.printf("%-4s  %-12s %s\n", f.Level, f.Check, f.Found)
@@ -174,7 +142,7 @@ func printTable(t *terminal, found []sqlstore.Finding) {
 	}
 }
 
-// finding is a finding as programs read it.
+// finding is the JSON form of a finding.
 type finding struct {
 	Check  string         `json:"check"`
 	Status sqlstore.Level `json:"status"`

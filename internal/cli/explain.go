@@ -34,13 +34,13 @@ func explain(c config.Store, err error) error {
 	if refusal, ok := sqlstore.Refusal(err); ok {
 		return fmt.Errorf("the database refused: %s", refusal)
 	}
-	// The driver lists every address it tried; the last line has the reason.
+	// The driver lists every address that it tried; the last line has the reason.
 	reason := strings.TrimSpace(errors.Unwrap(away).Error())
 	reason = strings.TrimSpace(reason[strings.LastIndexByte(reason, '\n')+1:])
 	return fmt.Errorf("can't reach the database: check its URL and that PostgreSQL runs (%s)", reason)
 }
 
-// tryFolder creates and removes a file beside the database: the error is plainer
+// tryFolder creates and removes a file beside the database: its error is clearer
 // than SQLite's.
 func tryFolder(dir string) error {
 	file, err := os.CreateTemp(dir, "try-*")

@@ -41,14 +41,14 @@ func TestFullDiskIsTold(t *testing.T) {
 		says string
 	}{
 		"at a write": {explain(at, away), "galley: the store in " + at.Data + " can't be used: database or disk is full (13)\n"},
-		"at a load":  {command.trouble(at, away), "galley: the store in " + at.Data + " can't be used: database or disk is full (13)\n"},
+		"at a load":  {command.explainLoad(at, away), "galley: the store in " + at.Data + " can't be used: database or disk is full (13)\n"},
 		"after a load": {
-			command.trouble(at, fmt.Errorf("%w: %w", sqlstore.ErrNotReady, away)),
+			command.explainLoad(at, fmt.Errorf("%w: %w", sqlstore.ErrNotReady, away)),
 			"galley: everything is in the store, but it could not be made ready: the store in " + at.Data +
 				" can't be used: database or disk is full (13); 'galley serve' finishes it\n",
 		},
 		"another one after a load": {
-			command.trouble(at, fmt.Errorf("%w: %w", sqlstore.ErrNotReady, errors.New("so"))),
+			command.explainLoad(at, fmt.Errorf("%w: %w", sqlstore.ErrNotReady, errors.New("so"))),
 			"galley: everything is in the store, but it could not be made ready: so; 'galley serve' finishes it\n",
 		},
 	} {

@@ -17,10 +17,6 @@ type healthcheckCommand struct {
 	ACMEDomains config.Names `help:"The server's --acme-domains: use HTTPS." name:"acme-domains" env:"GALLEY_ACME_DOMAINS" placeholder:"NAMES"`
 }
 
-func (c *healthcheckCommand) Help() string {
-	return "Example:\n  galley healthcheck --addr 127.0.0.1:8080"
-}
-
 const healthcheckTimeout = 5 * time.Second
 
 func (c *healthcheckCommand) Run(t *terminal) error {
@@ -30,11 +26,7 @@ func (c *healthcheckCommand) Run(t *terminal) error {
 	if host, port, ok := strings.Cut(addr, ":"); ok && (host == "" || host == "0.0.0.0") {
 		addr = "127.0.0.1:" + port
 	}
-	scheme := "http"
-	if c.TLSCert != "" || len(c.ACMEDomains) > 0 {
-		scheme = "https"
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+addr+"/readyz", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme(c.TLSCert, c.ACMEDomains)+"://"+addr+"/readyz", nil)
 	if err != nil {
 		return err
 	}
@@ -52,9 +44,9 @@ func (c *healthcheckCommand) Run(t *terminal) error {
 	return nil
 }
 
-// client connects to the server itself, not through a proxy of the environment.
-// It does not verify the certificate, which is for the server's public names, and
-// sends nothing secret.
+// client returns a client that uses no proxy of the environment. It does not
+// verify the certificate, which is for the server's public names, and sends
+// nothing secret.
 func (c *healthcheckCommand) client() *http.Client {
 	encryption := &tls.Config{InsecureSkipVerify: true}
 	if len(c.ACMEDomains) > 0 {

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// logFlush is how long a line of the log may wait to be written. A system call
-// for each line would cost a request more than the line itself.
+// logFlush is how long a line may stay in the buffer. A system call for each line
+// would cost a request more than the line itself.
 const logFlush = 100 * time.Millisecond
 
-// logBuffer gathers lines and writes them together, soon.
+// logBuffer writes lines in batches.
 type logBuffer struct {
-	mu      sync.Mutex
-	to      io.Writer
-	out     *bufio.Writer
-	waiting bool
+	mu        sync.Mutex
+	to        io.Writer
+	out       *bufio.Writer
+	scheduled bool // a flush
 }
 
 func newLogBuffer(to io.Writer) *logBuffer {
@@ -26,30 +26,28 @@ func newLogBuffer(to io.Writer) *logBuffer {
 func (b *logBuffer) Write(line []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.waiting {
-		b.waiting = true
+	if !b.scheduled {
+		b.scheduled = true
 		time.AfterFunc(logFlush, b.Flush)
 	}
 	n, err := b.out.Write(line)
-	if err != nil {
-		b.goOn()
-	}
+	b.recover(err)
 	return n, err
 }
 
-// Flush writes what has been gathered.
+// Flush writes the buffered lines.
 func (b *logBuffer) Flush() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.waiting = false
-	if b.out.Flush() != nil { // a log that can't be written has nobody to tell
-		b.goOn()
-	}
+	b.scheduled = false
+	b.recover(b.out.Flush())
 }
 
-// goOn gives up what could not be written: its disk may have room again for what
-// comes later. An empty line ends what may have been cut off.
-func (b *logBuffer) goOn() {
-	b.out.Reset(b.to)
-	_ = b.out.WriteByte('\n') // nothing is written yet
+// recover drops lines that could not be written, so that later ones can be. A
+// newline ends a line that may have been written in part.
+func (b *logBuffer) recover(err error) {
+	if err != nil {
+		b.out.Reset(b.to)
+		_ = b.out.WriteByte('\n') // it is only buffered
+	}
 }

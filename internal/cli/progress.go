@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -34,7 +33,7 @@ func (t *terminal) bar(what, unit string, total int64) *progressbar.ProgressBar 
 	return progressbar.NewOptions64(total, options...)
 }
 
-// watched is a sink that counts rows and keeps its error.
+// watched is a sink that counts rows, shows progress and keeps its last error.
 type watched struct {
 	sqlstore.Sink
 	bar  *progressbar.ProgressBar
@@ -42,7 +41,7 @@ type watched struct {
 	err  error
 }
 
-// barStep is how many rows a step of a bar is.
+// barStep is the number of rows between updates of a progress bar.
 const barStep = 500
 
 // dump sends a snapshot to the sink and shows the progress.
@@ -55,7 +54,7 @@ func (w *watched) dump(t *terminal, what string, s *sqlstore.Snapshot) (err erro
 	}
 	w.bar = t.bar(what, "rows", total)
 	err = s.Dump(t.ctx, w)
-	_ = w.bar.Finish() // it is only shown
+	_ = w.bar.Finish() // errors of the progress bar do not matter
 	return err
 }
 
@@ -68,19 +67,10 @@ func (w *watched) Table(name string, columns []string) error {
 // Row forwards to the sink and counts.
 func (w *watched) Row(values []any) error {
 	if w.rows++; w.rows%barStep == 0 {
-		_ = w.bar.Add64(barStep) // it is only shown
+		_ = w.bar.Add64(barStep) // errors of the progress bar do not matter
 	}
 	w.err = w.Sink.Row(values)
 	return w.err
-}
-
-// amount writes a number with commas.
-func amount(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }
 
 // volume writes a number of bytes with its unit.

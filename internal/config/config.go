@@ -1,5 +1,5 @@
-// Package config reads settings: flags win over variables, variables over the
-// file. It knows what settings there are, not what they do.
+// Package config reads settings: flags override variables, and variables override
+// the file. It knows the names of settings, not their effects.
 package config
 
 import (
@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"regexp"
 	"slices"
@@ -25,23 +24,23 @@ type Store struct {
 	Data        string `help:"Folder of the SQLite database (default ${default})." default:"./galley-data" env:"GALLEY_DATA" placeholder:"DIR"`
 	DatabaseURL string `help:"PostgreSQL database to use instead of SQLite." env:"GALLEY_DATABASE_URL" placeholder:"postgres://USER:PASSWORD@HOST/NAME"`
 
-	// URLPassedOver is set when --data overrides a database URL of a variable or
-	// the file.
-	URLPassedOver bool `kong:"-"`
+	// URLIgnored reports that --data overrides a database URL of a variable or the
+	// file.
+	URLIgnored bool `kong:"-"`
 }
 
-// AfterApply lets the flag --data win over a database URL of a variable or the
-// file. Otherwise the database wins.
+// AfterApply lets the flag --data override a database URL of a variable or the
+// file. Otherwise the database URL is used.
 func (s *Store) AfterApply(ctx *kong.Context) error {
 	if s.DatabaseURL != "" && typed(ctx, "data") && !typed(ctx, "database-url") {
-		s.DatabaseURL, s.URLPassedOver = "", true
+		s.DatabaseURL, s.URLIgnored = "", true
 	}
 	return nil
 }
 
-// AfterApply drops the settings of a database that --data overrides.
+// AfterApply also clears the other settings of a database that --data overrides.
 func (s *Server) AfterApply(ctx *kong.Context) error {
-	if err := s.Store.AfterApply(ctx); err != nil || !s.URLPassedOver {
+	if err := s.Store.AfterApply(ctx); err != nil || !s.URLIgnored {
 		return err
 	}
 	if !typed(ctx, "listen-url") {
@@ -53,25 +52,18 @@ func (s *Server) AfterApply(ctx *kong.Context) error {
 	return nil
 }
 
-// PassesOver is the warning about a database URL that is not used, or "".
-func (s *Store) PassesOver() string {
-	if !s.URLPassedOver {
+// Warning returns a warning about an ignored database URL, or "".
+func (s *Store) Warning() string {
+	if !s.URLIgnored {
 		return ""
 	}
 	return "the database URL is not used: the flag --data overrides it"
 }
 
-// typed tells whether a setting is given as a flag.
+// typed reports whether a setting is given as a flag.
 func typed(ctx *kong.Context, name string) bool {
 	return slices.ContainsFunc(ctx.Path, func(step *kong.Path) bool {
 		return step.Flag != nil && step.Flag.Name == name && !step.Resolved
-	})
-}
-
-func hasVariable(flag *kong.Flag) bool {
-	return slices.ContainsFunc(flag.Envs, func(name string) bool {
-		_, ok := os.LookupEnv(name)
-		return ok
 	})
 }
 
@@ -114,7 +106,8 @@ func LoadFile(name string) (*File, error) {
 		return nil, fmt.Errorf("can't read the configuration file: %w", err)
 	}
 	f := &File{name: name}
-	documents := yaml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, byteOrderMark)))
+	// Some editors write a byte order mark.
+	documents := yaml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	if err := documents.Decode(&f.values); err != nil && !errors.Is(err, io.EOF) { // an empty one sets nothing
 		return nil, fmt.Errorf("the configuration file %s is not YAML: %s", name, yaml.FormatError(err, false, false))
 	}
@@ -124,54 +117,37 @@ func LoadFile(name string) (*File, error) {
 	return f, nil
 }
 
-// byteOrderMark is written by some editors.
-var byteOrderMark = []byte("\ufeff")
-
-// Validate refuses settings that no command has, such as misspelt ones.
+// Validate refuses settings that no command has, such as misspelled ones.
 func (f *File) Validate(app *kong.Application) error {
-	known := []string{}
-	for flag := range flags(app.Node) {
-		known = append(known, flag.Name)
-	}
 	var unknown []string
 	for name := range f.values {
-		if !slices.Contains(known, name) || name == "config" || name == "help" {
+		known := slices.ContainsFunc(flags(app.Node), func(flag *kong.Flag) bool { return flag.Name == name })
+		if !known || name == "config" || name == "help" {
 			unknown = append(unknown, name)
 		}
 	}
-	if len(unknown) == 0 {
+	if unknown == nil {
 		return nil
 	}
 	slices.Sort(unknown)
 	return fmt.Errorf("the configuration file %s has unknown settings: %s", f.name, strings.Join(unknown, ", "))
 }
 
-// flags are those of a command and all below it.
-func flags(n *kong.Node) iter.Seq[*kong.Flag] {
-	return func(yield func(*kong.Flag) bool) {
-		for _, flag := range n.Flags {
-			if !yield(flag) {
-				return
-			}
-		}
-		for _, child := range n.Children {
-			for flag := range flags(child) {
-				if !yield(flag) {
-					return
-				}
-			}
-		}
+// flags returns the flags of a command and its subcommands.
+func flags(n *kong.Node) []*kong.Flag {
+	all := slices.Clone(n.Flags)
+	for _, child := range n.Children {
+		all = append(all, flags(child)...)
 	}
+	return all
 }
 
-// Resolve gives a flag its value from the file, unless its variable is set.
+// Resolve returns the value of a flag from the file, unless its variable is set.
 func (f *File) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-	if hasVariable(flag) {
-		return nil, nil //nolint:nilnil // kong's way to say that there is no value here
-	}
 	value, ok := f.values[flag.Name]
-	if !ok {
-		return nil, nil //nolint:nilnil // as above
+	hasVariable := slices.ContainsFunc(flag.Envs, func(name string) bool { return os.Getenv(name) != "" })
+	if !ok || hasVariable {
+		return nil, nil //nolint:nilnil // tells kong that the file has no value for it
 	}
 	switch value.(type) {
 	case []any, map[string]any, nil:
@@ -180,29 +156,29 @@ func (f *File) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, err
 	return fmt.Sprint(value), nil
 }
 
-// ForgetEmptyVariables unsets empty variables: the files that start programs can
-// often only leave out a value, not the name.
+// ForgetEmptyVariables unsets empty variables: service managers and containers
+// often set a name without a value.
 func ForgetEmptyVariables() {
 	for _, entry := range os.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
 		if value == "" && strings.HasPrefix(name, prefix) {
-			_ = os.Unsetenv(name) // it fails on bad names alone
+			_ = os.Unsetenv(name) // fails only for invalid names
 		}
 	}
 }
 
-// prefix is what the names of all variables begin with.
+// prefix starts the names of all variables.
 const prefix = "GALLEY_"
 
 // serviceLink matches the variables that Kubernetes sets for a service whose name
 // begins with galley.
 var serviceLink = regexp.MustCompile(`^GALLEY(_\w+)?_(SERVICE_(HOST|PORT(_\w+)?)=|PORT(_\d+_[A-Z]+)?=[a-z]+://|PORT_\d+_[A-Z]+_(PROTO|PORT|ADDR)=)`)
 
-// CheckVariables refuses variables that begin with GALLEY_ and are no setting,
-// and names the setting that each may stand for.
+// CheckVariables refuses variables that start with GALLEY_ and are not settings.
+// The error suggests the setting with the most similar name.
 func CheckVariables(app *kong.Application, environ []string) error {
 	var known, unknown []string
-	for flag := range flags(app.Node) {
+	for _, flag := range flags(app.Node) {
 		known = append(known, flag.Envs...)
 	}
 	for _, entry := range environ {

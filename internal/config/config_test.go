@@ -115,7 +115,7 @@ func TestDataFolderAndDatabase(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := map[bool]string{true: "", false: url}[c.sqlite]; got.DatabaseURL != want || c.sqlite && got.Data != "d" || got.URLPassedOver != c.sqlite {
+			if want := map[bool]string{true: "", false: url}[c.sqlite]; got.DatabaseURL != want || c.sqlite && got.Data != "d" || got.URLIgnored != c.sqlite {
 				t.Errorf("got %+v", got.Store)
 			}
 		})

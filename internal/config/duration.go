@@ -10,7 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Durations lets flags of type time.Duration take days, such as 30d or 1d12h.
+// Durations makes flags of type time.Duration accept days, such as 30d or 1d12h.
 var Durations = kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
 	var text string
 	if err := ctx.Scan.PopValueInto("duration", &text); err != nil {
@@ -23,10 +23,10 @@ var Durations = kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFun
 
 var inDays = regexp.MustCompile(`^([+-]?)(\d+)d(.*)$`)
 
-// maxDays is how many days a time.Duration holds.
+// maxDays is the number of days that a time.Duration can hold.
 const maxDays = 106_751
 
-// ParseDuration is time.ParseDuration with days, which come first.
+// ParseDuration is time.ParseDuration with an optional number of days at the start.
 func ParseDuration(s string) (time.Duration, error) {
 	sign, days, rest := "", 0, s
 	if m := inDays.FindStringSubmatch(s); m != nil {

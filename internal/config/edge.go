@@ -62,8 +62,7 @@ func isOrigin(text string) bool {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
 		return false
 	}
-	// What browsers send has no default port and no upper case. Patterns are
-	// not known: they are easy to write too wide.
+	// Browsers send no default port and no upper case. Patterns are not supported.
 	standard := u.Port() == map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	return !standard && !strings.Contains(u.Host, "*") && text == strings.ToLower(u.Scheme+"://"+u.Host)
 }
@@ -84,7 +83,7 @@ func (n *Names) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// items are the parts of a list, without blanks and without empty ones.
+// items splits a list at commas, and drops blanks and empty items.
 func items(text []byte) []string {
 	var list []string
 	for item := range strings.SplitSeq(string(text), ",") {

@@ -51,7 +51,11 @@ func (s *Service) RunDuePublish(ctx context.Context, notOf ...cms.ID) (*cms.Publ
 	case due == nil && cms.CodeOf(err) == cms.CodeNotFound:
 		return nil, nil //nolint:nilnil // nothing is due
 	case cms.CodeOf(err) == cms.CodeConflict || cms.CodeOf(err) == cms.CodeNotFound:
-		return due, s.failPublish(ctx, due, err)
+		marked, err := s.failPublish(ctx, due, err)
+		if err == nil && !marked {
+			return s.RunDuePublish(ctx, notOf...) // this one was run or canceled meanwhile
+		}
+		return due, err
 	}
 	return due, err
 }
@@ -105,14 +109,15 @@ func scheduler(site cms.Site, p cms.Publish) actor {
 	return by
 }
 
-func (s *Service) failPublish(ctx context.Context, p *cms.Publish, cause error) error {
-	return s.write(ctx, func(tx cms.Tx) error {
+// failPublish marks a publish as failed unless it is no longer scheduled.
+func (s *Service) failPublish(ctx context.Context, p *cms.Publish, cause error) (marked bool, err error) {
+	err = s.write(ctx, func(tx cms.Tx) error {
+		marked = false
 		now, err := tx.LockPublish(ctx, p.SiteID, p.ID)
 		if err != nil {
 			return err
 		}
 		if now.Status != cms.StatusScheduled {
-			*p = now // another node has run or canceled it
 			return nil
 		}
 		site, err := tx.Site(ctx, p.SiteID)
@@ -121,12 +126,13 @@ func (s *Service) failPublish(ctx context.Context, p *cms.Publish, cause error) 
 		}
 		before := now
 		now.Status, now.Reason = cms.StatusFailed, new(reasonOf(cause))
-		*p = now
+		*p, marked = now, true
 		if err := tx.UpdatePublish(ctx, now); err != nil {
 			return err
 		}
 		return s.record(ctx, tx, scheduler(site, now), wrotePublish(before, now))
 	})
+	return marked, err
 }
 
 func reasonOf(err error) string {

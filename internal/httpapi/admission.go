@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -21,25 +20,24 @@ const (
 	waitersEach = 4
 	// maxWait is how long they wait.
 	maxWait = time.Second
-	// keptForReads is the share of all slots that writes leave to reads: one in
-	// so many.
+	// keptForReads is the share of the slots that writes leave to reads: one in
+	// four.
 	keptForReads = 4
 
-	// maxBytes bounds the memory of large bodies and answers.
-	maxBytes = 48 << 20
-	// bytesEach is how many bytes a byte of a body counts for: with it there are
-	// its decoded form and the rows that follow from it.
+	// maxBytes bounds the memory of large bodies and responses.
+	maxBytes = 32 << 20
+	// bytesEach is how many bytes a byte of a body counts for: its decoded form
+	// and the rows that it is written to take memory, too.
 	bytesEach = 3
-	// smallBytes of a body or an answer are not counted: a connection has buffers
+	// smallBytes of a body or a response are not counted: a connection has buffers
 	// of that size anyway.
 	smallBytes = 4 << 10
 
 	// slowestRate, after a grace, bounds how long a body may take to arrive, and
-	// an answer to be read.
+	// a response to be read.
 	slowestRate = 128 << 10 // bytes a second
-	// manyTransfers is how many bodies and answers may be under way before the
-	// next ones get a shorter grace: slow clients cost memory, and quick ones
-	// don't notice.
+	// manyTransfers is how many bodies and responses may be in transfer before
+	// the next ones get a shorter grace.
 	manyTransfers = 512
 	shortGrace    = time.Second
 	// restTimeout bounds the rest of a body that is not read.
@@ -52,21 +50,21 @@ var errBusy = &cms.Error{Code: cms.CodeUnavailable, Message: "The server is busy
 
 var busyBody = encode(Error{Object: "error", Code: errBusy.Code, Message: errBusy.Message})
 
-// admission bounds the requests that are worked on at a time, and the memory
-// that bodies and answers take while clients send and read them.
+// admission bounds the requests in flight, and the memory that bodies and
+// responses take while clients send and read them.
 type admission struct {
 	requests limiter
-	// writers bounds the requests that write. They wait for each other in the
-	// store, and leave the other slots to reads.
+	// writers bounds the requests that write, since they wait for each other in
+	// the store.
 	writers   limiter
 	bytes     limiter
 	inFlight  atomic.Int64
-	transfers atomic.Int64 // bodies and large answers that are under way
+	transfers atomic.Int64 // bodies and large responses in transfer
 }
 
 func newAdmission(maxInFlight int, registry *prometheus.Registry) *admission {
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "galley_http_requests_refused_total", Help: "Requests answered with 503 because the server was busy, by what there was too much of.",
+		Name: "galley_http_requests_refused_total", Help: "Requests refused with 503 because the server was busy, by reason.",
 	}, []string{"reason"})
 	inFlight, memory := refused.WithLabelValues("in_flight"), refused.WithLabelValues("memory")
 	writing := maxInFlight - maxInFlight/keptForReads
@@ -76,7 +74,7 @@ func newAdmission(maxInFlight int, registry *prometheus.Registry) *admission {
 		bytes:    newLimiter(maxBytes, waitersEach*maxInFlight, memory),
 	}
 	registry.MustRegister(refused, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "galley_http_requests_in_flight", Help: "Requests that are being worked on.",
+		Name: "galley_http_requests_in_flight", Help: "Requests that are being handled.",
 	}, func() float64 { return float64(a.inFlight.Load()) }))
 	return a
 }
@@ -93,8 +91,8 @@ func newLimiter(size, maxWaiting int, refused prometheus.Counter) limiter {
 	return limiter{Weighted: semaphore.NewWeighted(int64(size)), maxWaiting: int64(maxWaiting), refused: refused}
 }
 
-// acquire waits for maxWait at most, and returns errBusy if that was in vain or
-// too many others wait.
+// acquire waits for at most maxWait. It returns errBusy after that, or if too
+// many requests wait already.
 func (l *limiter) acquire(ctx context.Context, n int64) error {
 	if l.TryAcquire(n) {
 		return nil
@@ -107,7 +105,7 @@ func (l *limiter) acquire(ctx context.Context, n int64) error {
 	return l.wait(ctx, n)
 }
 
-// wait is acquire that does not mind how many others wait.
+// wait is acquire without a bound on the number of waiters.
 func (l *limiter) wait(ctx context.Context, n int64) error {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
@@ -118,7 +116,7 @@ func (l *limiter) wait(ctx context.Context, n int64) error {
 	return nil
 }
 
-// do runs work in a slot.
+// do runs work when there is a slot for it.
 func (a *admission) do(ctx context.Context, writes bool, work func() error) error {
 	acquire := a.requests.acquire
 	if writes {
@@ -126,7 +124,7 @@ func (a *admission) do(ctx context.Context, writes bool, work func() error) erro
 			return err
 		}
 		defer a.writers.Release(1)
-		acquire = a.requests.wait // it has waited in a bounded queue
+		acquire = a.requests.wait // writers bounds the waiters
 	}
 	if err := acquire(ctx, 1); err != nil {
 		return err
@@ -138,8 +136,8 @@ func (a *admission) do(ctx context.Context, writes bool, work func() error) erro
 }
 
 // work authenticates and handles a request. A request with a body is
-// authenticated before the body is read, and holds no slot while it arrives.
-func (a *API) work(w http.ResponseWriter, r *request, path string) (ans answer, err error) {
+// authenticated before the body is read, and has no slot while it arrives.
+func (a *API) work(w http.ResponseWriter, r *request) (res response, err error) {
 	authenticate := func() error { return a.authenticate(w.Header(), r) }
 	if r.ContentLength != 0 {
 		if a.knows(r) {
@@ -148,37 +146,39 @@ func (a *API) work(w http.ResponseWriter, r *request, path string) (ans answer, 
 			err = a.admission.do(r.Context(), false, authenticate)
 		}
 		if err != nil {
-			return ans, err
+			return res, err
 		}
-		release, err := a.receive(w, r, path)
+		release, err := a.receive(w, r)
 		if err != nil {
-			return ans, err
+			return res, err
 		}
 		defer release()
 		authenticate = func() error { return nil }
 	}
 	err = a.admission.do(r.Context(), !readOnly(r.Method), func() (err error) {
 		if err = authenticate(); err == nil {
-			ans, err = a.answer(w, r, path)
+			res, err = a.respond(w, r)
 		}
 		return err
 	})
-	r.Body = http.NoBody // the answer may take long to send
-	return ans, err
+	r.body = body{} // its memory is released before the response is sent
+	return res, err
 }
 
-// receive reads a request's body as a whole, so that no slot and no transaction
-// waits for the network. It reserves memory that the caller must release.
-func (a *API) receive(w http.ResponseWriter, r *request, path string) (release func(), err error) {
+// receive reads the whole body, so that no slot and no transaction waits for the
+// network. It reserves memory that the caller must release.
+func (a *API) receive(w http.ResponseWriter, r *request) (release func(), err error) {
 	release = func() {}
-	e, _, _ := a.router.route(r.Method, path)
-	if e == nil || readOnly(r.Method) || r.Method == http.MethodDelete || r.ContentLength > e.maxBody() {
-		r.Body = http.NoBody // no handler reads it
+	if r.endpoint == nil || readOnly(r.Method) || r.Method == http.MethodDelete {
 		return release, nil
 	}
-	length := r.ContentLength
+	length, most := r.ContentLength, r.endpoint.maxBody()
+	if length > most {
+		r.body.err = r.endpoint.tooLarge()
+		return release, nil
+	}
 	if length < 0 {
-		length = e.maxBody() + 1
+		length = most + 1
 	}
 	if bytes := bytesEach * (length - smallBytes); bytes > 0 {
 		if err := a.admission.bytes.acquire(r.Context(), bytes); err != nil {
@@ -187,37 +187,26 @@ func (a *API) receive(w http.ResponseWriter, r *request, path string) (release f
 		release = func() { a.admission.bytes.Release(bytes) }
 	}
 	control := http.NewResponseController(w)
-	allowed := a.admission.beginTransfer(length)
-	_ = control.SetReadDeadline(time.Now().Add(allowed))
-	raw, err := readAll(r.Body, r.ContentLength, e.maxBody())
+	_ = control.SetReadDeadline(time.Now().Add(a.admission.beginTransfer(length)))
+	if r.ContentLength < 0 {
+		r.body.raw, err = io.ReadAll(io.LimitReader(r.Body, length))
+	} else {
+		r.body.raw = make([]byte, length)
+		_, err = io.ReadFull(r.Body, r.body.raw)
+	}
 	a.admission.transfers.Add(-1)
 	if err != nil {
-		r.Body, r.unread = io.NopCloser(failedBody{err}), false // the deadline has passed for the rest, too
+		r.body, r.unread = body{err: errBodyCut}, false // the deadline has passed for the rest, too
 		return release, nil
 	}
 	_ = control.SetReadDeadline(time.Time{}) // the handler may take longer
-	r.unread = int64(len(raw)) > e.maxBody()
-	r.Body = io.NopCloser(bytes.NewReader(raw))
+	if r.unread = int64(len(r.body.raw)) > most; r.unread {
+		r.body = body{err: r.endpoint.tooLarge()}
+	}
 	return release, nil
 }
 
-// readAll reads a body of a known length, or one of an unknown length up to the
-// first byte that is too much.
-func readAll(body io.Reader, length, most int64) ([]byte, error) {
-	if length < 0 {
-		return io.ReadAll(io.LimitReader(body, most+1))
-	}
-	raw := make([]byte, length)
-	_, err := io.ReadFull(body, raw)
-	return raw, err
-}
-
-// failedBody is a body that did not arrive.
-type failedBody struct{ err error }
-
-func (b failedBody) Read([]byte) (int, error) { return 0, b.err }
-
-// beginTransfer returns how long so many bytes may be under way.
+// beginTransfer returns how long the transfer of so many bytes may take.
 func (a *admission) beginTransfer(bytes int64) time.Duration {
 	allowed := grace
 	if a.transfers.Add(1) > manyTransfers {
@@ -226,9 +215,9 @@ func (a *admission) beginTransfer(bytes int64) time.Duration {
 	return allowed + time.Duration(bytes)*time.Second/slowestRate
 }
 
-// send writes a part of an answer that the client may be slow to read. A shared
-// part takes no memory of its own. When there is no memory left for slow
-// clients, the part is sent to quick ones only.
+// send writes a part of a response that the client may be slow to read. A shared
+// part takes no memory of its own. When the memory for slow clients is used up,
+// clients get a second to read the part.
 func (a *admission) send(w http.ResponseWriter, part []byte, shared bool) (int, error) {
 	if len(part) <= smallBytes {
 		return w.Write(part)
@@ -246,8 +235,8 @@ func (a *admission) send(w http.ResponseWriter, part []byte, shared bool) (int, 
 	return w.Write(part)
 }
 
-// refuse answers a request that was not served. A busy server does so at little
-// cost: the metrics count it, and the log has only the request's own line.
+// refuse sends the error of a request. A busy server does so at little cost, with
+// an encoded body and no log line but the request's own.
 func (a *API) refuse(w http.ResponseWriter, r *request, err error) {
 	if !errors.Is(err, errBusy) {
 		a.fail(w, r, err)

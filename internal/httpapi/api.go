@@ -1,6 +1,5 @@
-// Package httpapi is the REST edge: it turns requests into calls of the
-// service and what comes back into JSON. Wire types live here and nowhere
-// else, so that each version of the interface can change apart.
+// Package httpapi is the REST API: it translates requests into calls of the
+// service, and results into JSON. All wire types are here.
 package httpapi
 
 import (
@@ -8,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/netip"
 	"runtime/debug"
@@ -20,7 +20,7 @@ import (
 	"galley/internal/service"
 )
 
-// Options are what the edge needs to know.
+// Options configure an API.
 type Options struct {
 	Service  *service.Service
 	Log      *slog.Logger
@@ -29,21 +29,21 @@ type Options struct {
 	// Ready returns why the server should not be sent requests, or nil. It must
 	// not block.
 	Ready func() error
-	// CacheBytes bounds the answers kept in memory; 0 keeps none.
+	// CacheBytes bounds the cache of responses; 0 disables it.
 	CacheBytes int64
-	// Version of the program, for the interface document.
+	// Version of the program, for the OpenAPI document.
 	Version string
-	// TrustedProxies are the networks whose X-Forwarded-For is believed.
+	// TrustedProxies are the networks whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// Origins are those whose scripts may read with a Site key, or AnyOrigin.
+	// Origins are the origins whose scripts may read with a Site key, or AnyOrigin.
 	Origins []string
-	// MaxInFlight is how many requests are worked on at a time; 0: 128.
+	// MaxInFlight is how many requests are handled at a time; 0: 128.
 	MaxInFlight int
-	// Crowded tells that connections are not to be kept; nil: they always are.
+	// Crowded reports whether idle connections should be closed; nil: never.
 	Crowded func() bool
 }
 
-// API is the handler of every address.
+// API is the handler of all paths.
 type API struct {
 	svc       *service.Service
 	log       *slog.Logger
@@ -52,17 +52,17 @@ type API struct {
 	limits    Limits
 	proxies   proxies
 	origins   origins
-	vary      []string // the header of every answer
+	vary      []string // the header of every response
 	admission *admission
 	crowded   func() bool
 	ready     func() error
 	table     []*endpoint
 	router    router
-	open      map[string]http.HandlerFunc // addresses that need no key
-	internal  map[string]operator         // addresses for operators
+	open      map[string]http.HandlerFunc // paths that need no key
+	internal  map[string]operator         // paths for operators
 }
 
-// New makes the handler.
+// New creates the handler.
 func New(o Options) *API {
 	a := &API{
 		svc: o.Service, log: o.Log, metrics: newMetrics(o.Registry), limits: o.Limits, ready: o.Ready,
@@ -77,35 +77,49 @@ func New(o Options) *API {
 	return a
 }
 
-// request is one request on its way through the edge.
+// request is a request with what is known about it.
 type request struct {
 	*http.Request
 	id         string
 	start      time.Time
-	credential string // the key as it was sent: never logged, never stored
+	credential string // the key as sent: never logged, never stored
 	who        service.Caller
 	endpoint   *endpoint
-	pattern    string // of the address, for logs and metrics
-	values     map[string]string
+	pattern    string            // of the path, for logs and metrics
+	values     map[string]string // in the path
+	pathID     cms.ID            // of the values, the one that must be an id
 	query      query
 	site       cms.ID // NoID: not known
-	unread     bool   // there is a body, and not all of it was read
-	version    int64  // of the store before anything was read for it
+	body       body
+	unread     bool  // there is a body, and not all of it was read
+	version    int64 // of the store before anything was read
 }
 
-// ServeHTTP answers every request there is, with JSON where the interface is
-// concerned, and tells the log and the metrics about it.
+// fixedHeaders are those of every response, in canonical form. Values are shared by
+// responses and never changed in place.
+var fixedHeaders = http.Header{
+	"Cache-Control":                {"private, no-cache"},
+	"Content-Security-Policy":      {"default-src 'none'; frame-ancestors 'none'"},
+	"Cross-Origin-Resource-Policy": {"same-origin"},
+	"Referrer-Policy":              {"no-referrer"},
+	"X-Content-Type-Options":       {"nosniff"},
+	"X-Frame-Options":              {"DENY"},
+}
+
+// ServeHTTP handles a request and records it in the log and the metrics.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	req := &request{Request: r, id: cms.NewID().String(), start: start, pattern: unmatched, unread: r.ContentLength != 0}
 	out := &responseWriter{ResponseWriter: w, request: req, admission: a.admission}
 	h := w.Header()
-	protect(h, r)
+	maps.Copy(h, fixedHeaders)
 	h["X-Request-Id"] = []string{req.id}
-	h["Cache-Control"] = cacheControl
 	h["Vary"] = a.vary
-	// A body whose end is not told in advance may hide a second request: nothing
-	// after it is trusted. In a crowd, connections that do nothing are too dear.
+	if r.TLS != nil {
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+	// A body of unknown length may smuggle a second request past a proxy, so the
+	// connection is not used again.
 	if len(r.TransferEncoding) > 0 || (a.crowded != nil && a.crowded()) {
 		h.Set("Connection", "close")
 	}
@@ -133,15 +147,16 @@ func (a *API) serve(w *responseWriter, r *request) {
 		open(w, r.Request)
 		return
 	}
-	if a.preflight(w, r, path) {
+	if len(a.origins) > 0 {
+		if a.preflight(w, r, path) {
+			return
+		}
+		a.origins.share(w.Header(), r.Request)
+	}
+	if readOnly(r.Method) && a.serveCached(w, r) {
 		return
 	}
-	a.origins.share(w.Header(), r.Request)
-	if a.recall(w, r) {
-		return // this costs no more than to turn it away
-	}
-	// What was asked for is done even if the caller leaves: a request that is
-	// cut off halfway would tell less about what happened.
+	// A request is completed even if its client disconnects.
 	original := r.Request
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTimeout)
 	defer cancel()
@@ -154,15 +169,18 @@ func (a *API) serve(w *responseWriter, r *request) {
 		}
 		return
 	}
-	answer, err := a.work(w, r, path)
+	if r.endpoint, r.values, _ = a.router.route(methodOf(r), path); r.endpoint != nil {
+		r.pattern = r.endpoint.path()
+	}
+	response, err := a.work(w, r)
 	if err != nil {
 		a.refuse(w, r, err)
 		return
 	}
-	a.write(w, r, answer)
+	a.write(w, r, response)
 }
 
-// methodOf is a request's method, by which it is handled: HEAD is GET.
+// methodOf is the method that a request is handled by: HEAD is GET.
 func methodOf(r *request) string {
 	if r.Method == http.MethodHead {
 		return http.MethodGet
@@ -170,39 +188,87 @@ func methodOf(r *request) string {
 	return r.Method
 }
 
-// answer finds the endpoint, checks the parts of the request that come before
-// any resource, and handles it.
-func (a *API) answer(w http.ResponseWriter, r *request, path string) (answer, error) {
-	var allow []string
-	if r.endpoint, r.values, allow = a.router.route(methodOf(r), path); r.endpoint == nil {
-		if allow != nil {
-			return answer{}, methodNotAllowed(w, allow)
+// pathKinds are the values of a path that must be ids, and what they identify.
+var pathKinds = map[string]cms.Kind{
+	"appId": cms.KindApp, "siteId": cms.KindSite, "publishId": cms.KindPublish, "pageId": cms.KindPage,
+}
+
+// respond checks everything about the request that does not depend on a resource,
+// and handles it.
+func (a *API) respond(w http.ResponseWriter, r *request) (response, error) {
+	if r.endpoint == nil {
+		if _, _, allow := a.router.route(methodOf(r), r.URL.EscapedPath()); allow != nil {
+			return response{}, methodNotAllowed(w, allow)
 		}
-		return answer{}, &cms.Error{Code: cms.CodeNotFound, Message: "There is nothing at this address"}
+		return response{}, &cms.Error{Code: cms.CodeNotFound, Message: "There is nothing at this address"}
 	}
-	r.pattern = r.endpoint.path()
 	actor, err := actorOf(r.Request)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	r.who.Request = service.Request{ID: r.id, Operation: r.endpoint.name, Actor: actor}
 	if r.query, err = parseQuery(r.URL.RawQuery, r.endpoint.params, r.named()); err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	if !r.query.versionGiven {
 		r.query.version = r.who.DefaultVersion()
 	}
-	if r.site = r.query.siteID; r.site == cms.NoID {
-		r.site, _ = cms.ParseID(r.values["siteId"])
-	}
-	if err := r.who.Allow(r.endpoint.scope, r.endpoint.siteKey); err != nil {
-		return answer{}, err
+	allowed := r.who.Allow(r.endpoint.scope, r.endpoint.siteKey)
+	if err := cmp.Or(allowed, r.parsePath()); err != nil {
+		return response{}, err
 	}
 	return a.handle(r)
 }
 
-// requestTimeout is how long the store may keep a request waiting: shorter
-// than the server's write timeout, so that there is an answer.
+// parsePath parses the ids in the path. A value that is no id identifies nothing.
+func (r *request) parsePath() error {
+	r.site = r.query.siteID
+	for name, value := range r.values {
+		kind, isID := pathKinds[name]
+		if !isID {
+			continue
+		}
+		if r.pathID, isID = cms.ParseID(value); !isID {
+			return cms.NotFound(kind)
+		}
+		if kind == cms.KindSite {
+			r.site = r.pathID
+		}
+	}
+	return nil
+}
+
+// bigWork are the operations that each workspace runs one at a time.
+var bigWork = map[string]bool{"duplicateSite": true, "publishSite": true, "restorePublish": true, "discardSite": true, "batchPages": true}
+
+// smallBatch is the size of a body below which a batch is not big work: about a
+// hundred operations.
+const smallBatch = 16 << 10
+
+// handle runs the endpoint, and counts the rows that it writes. Big work waits
+// here, before an idempotent request begins its transaction.
+func (a *API) handle(r *request) (response, error) {
+	if readOnly(r.Method) {
+		return r.endpoint.handle(r)
+	}
+	if bigWork[r.endpoint.name] && (r.endpoint.name != "batchPages" || r.ContentLength < 0 || r.ContentLength > smallBatch) {
+		done, err := a.svc.BigWork(r.Context(), r.who)
+		if err != nil {
+			return response{}, err
+		}
+		defer done()
+	}
+	ctx, rows := service.CountRows(r.Context())
+	r.Request = r.WithContext(ctx)
+	defer func() { a.limits.chargeRows(r, rows.Load()) }()
+	if key := r.Header.Values(idempotencyHeader); len(key) > 0 && r.Method == http.MethodPost {
+		return a.once(r, key)
+	}
+	return r.endpoint.handle(r)
+}
+
+// requestTimeout bounds the time that a request takes in the store. It is shorter
+// than the server's write timeout, so that the client gets a response.
 const requestTimeout = 45 * time.Second
 
 func readOnly(method string) bool { return method == http.MethodGet || method == http.MethodHead }
@@ -218,7 +284,7 @@ func methodNotAllowed(w http.ResponseWriter, allow []string) error {
 	return &cms.Error{Code: codeMethodNotAllowed, Message: "This address does not have this method"}
 }
 
-// responseWriter notes what was answered.
+// responseWriter records the status and limits how long a client takes.
 type responseWriter struct {
 	http.ResponseWriter
 	request   *request
@@ -231,7 +297,9 @@ type responseWriter struct {
 func (w *responseWriter) WriteHeader(status int) {
 	if !w.wrote {
 		w.status, w.wrote = status, true
-		w.hurry()
+		if w.request.unread { // net/http reads the rest of the body before it sends the response
+			_ = http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(restTimeout))
+		}
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
@@ -241,14 +309,6 @@ func (w *responseWriter) Write(b []byte) (int, error) {
 		w.WriteHeader(http.StatusOK)
 	}
 	return w.admission.send(w.ResponseWriter, b, w.shared)
-}
-
-// hurry gives the rest of a body that was not read little time: net/http waits
-// for it before it sends the answer.
-func (w *responseWriter) hurry() {
-	if w.request.unread {
-		_ = http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(restTimeout))
-	}
 }
 
 // Unwrap lets http.ResponseController reach the connection.

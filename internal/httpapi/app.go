@@ -31,7 +31,7 @@ type App struct {
 	ExpiresAt   *timestamp  `json:"expiresAt" doc:"When the key stops working."`
 }
 
-// AppWithKey is an app and its key, in the only answer that shows it.
+// AppWithKey is an app and its key, in the only response that has it.
 type AppWithKey struct {
 	App
 	Key cms.AppKey `json:"key" doc:"The App API key. It is not shown again." example:"sk_…"`
@@ -51,7 +51,7 @@ func (a App) withoutUse() any {
 	return unused(a)
 }
 
-// AppCreate is the body that makes an app.
+// AppCreate is the body that creates an app.
 type AppCreate struct {
 	Name cms.Opt[string] `json:"name" required:"true" minLength:"1" maxLength:"255" doc:"Name of the app; not blank." example:"Importer"`
 	appRights
@@ -86,59 +86,41 @@ func (b AppPatch) domain(p *cms.Problems) cms.AppPatch {
 	return c
 }
 
-func (r *request) appID() (cms.ID, error) { return r.pathID("appId", cms.KindApp) }
-
-func (a *API) getWorkspace(r *request) (answer, error) {
+func (a *API) getWorkspace(r *request) (response, error) {
 	w, err := a.svc.Workspace(r.Context(), r.who)
 	return ok(newWorkspace(w)), err
 }
 
-func (a *API) listApps(r *request) (answer, error) {
+func (a *API) listApps(r *request) (response, error) {
 	list, err := a.svc.Apps(r.Context(), r.who, r.query.list)
 	return ok(newList(list, newApp)), err
 }
 
-func (a *API) createApp(r *request) (answer, error) {
+func (a *API) createApp(r *request) (response, error) {
 	app, key, err := a.svc.CreateApp(r.Context(), r.who, input(r, AppCreate.domain))
-	ans := created("/v2/apps/"+app.ID.String(), AppWithKey{newApp(app), key})
-	ans.secret = true
-	return ans, err
+	res := created("/v2/apps/"+app.ID.String(), AppWithKey{newApp(app), key})
+	res.secret = true
+	return res, err
 }
 
-func (a *API) getApp(r *request) (answer, error) {
-	id, err := r.appID()
-	if err != nil {
-		return answer{}, err
-	}
-	app, err := a.svc.App(r.Context(), r.who, id)
+func (a *API) getApp(r *request) (response, error) {
+	app, err := a.svc.App(r.Context(), r.who, r.pathID)
 	return ok(newApp(app)), err
 }
 
-func (a *API) updateApp(r *request) (answer, error) {
-	id, err := r.appID()
-	if err != nil {
-		return answer{}, err
-	}
-	app, err := a.svc.UpdateApp(r.Context(), r.who, id, input(r, AppPatch.domain), ifMatch(r, newApp))
+func (a *API) updateApp(r *request) (response, error) {
+	app, err := a.svc.UpdateApp(r.Context(), r.who, r.pathID, input(r, AppPatch.domain), ifMatch(r, newApp))
 	return ok(newApp(app)), err
 }
 
-func (a *API) deleteApp(r *request) (answer, error) {
-	id, err := r.appID()
-	if err != nil {
-		return answer{}, err
-	}
-	return noContent(), a.svc.DeleteApp(r.Context(), r.who, id, ifMatch(r, newApp))
+func (a *API) deleteApp(r *request) (response, error) {
+	return noContent(), a.svc.DeleteApp(r.Context(), r.who, r.pathID, ifMatch(r, newApp))
 }
 
-func (a *API) rotateAppKey(r *request) (answer, error) {
-	id, err := r.appID()
-	if err != nil {
-		return answer{}, err
-	}
-	app, key, err := a.svc.RotateAppKey(r.Context(), r.who, id, input(r, KeyRotate.domain))
-	return answer{status: http.StatusOK, body: AppWithKey{newApp(app), key}, secret: true}, err
+func (a *API) rotateAppKey(r *request) (response, error) {
+	app, key, err := a.svc.RotateAppKey(r.Context(), r.who, r.pathID, input(r, KeyRotate.domain))
+	return response{status: http.StatusOK, body: AppWithKey{newApp(app), key}, secret: true}, err
 }
 
-// NewAppWithKey is an app with its key, as the command line prints it too.
+// NewAppWithKey is an app with its key, as the command line prints it.
 func NewAppWithKey(a cms.App, key cms.AppKey) AppWithKey { return AppWithKey{newApp(a), key} }

@@ -3,10 +3,6 @@ package httpapi
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"galley/internal/cms"
 	"galley/internal/service"
@@ -26,26 +22,6 @@ type AuditEntry struct {
 	SiteID    *cms.ID         `json:"siteId" doc:"The site that the resource belongs to."`
 	Before    json.RawMessage `json:"before" nullable:"true" doc:"The resource before, without secrets; null if there was none."`
 	After     json.RawMessage `json:"after" nullable:"true" doc:"The resource afterwards, without secrets; null if there is none."`
-}
-
-const actorHeader = "X-Actor"
-
-// maxActor is the longest name of a person, in characters.
-const maxActor = 200
-
-// actorOf reads whom a write is for, if the request says so. Reads leave no
-// trace of it.
-func actorOf(r *http.Request) (string, error) {
-	values := r.Header.Values(actorHeader)
-	if len(values) == 0 || readOnly(r.Method) {
-		return "", nil
-	}
-	actor := values[0]
-	visible := utf8.ValidString(actor) && !strings.ContainsFunc(actor, func(c rune) bool { return !unicode.IsPrint(c) })
-	if len(values) > 1 || actor == "" || utf8.RuneCountInString(actor) > maxActor || !visible {
-		return "", cms.BadField(actorHeader, "must be given once, with 1 to 200 visible characters")
-	}
-	return actor, nil
 }
 
 // AuditedResource names what was written.
@@ -76,8 +52,8 @@ func nullID(id cms.ID) *cms.ID {
 	return &id
 }
 
-// Depict is a resource as the audit trail keeps it: what its own answer shows,
-// less the Site key, which is a credential.
+// AuditState encodes a resource for the audit trail: like its own response, but
+// without the Site key, which is a credential.
 func AuditState(resource any) []byte {
 	switch v := resource.(type) {
 	case service.PageView:
@@ -98,10 +74,10 @@ func AuditState(resource any) []byte {
 	case cms.Workspace:
 		return encode(newWorkspace(v))
 	}
-	panic(fmt.Sprintf("nobody said how the audit trail shows a %T", resource))
+	panic(fmt.Sprintf("the audit trail has no encoding of %T", resource))
 }
 
-func (a *API) listAudit(r *request) (answer, error) {
+func (a *API) listAudit(r *request) (response, error) {
 	q := r.query
 	list, err := a.svc.Audit(r.Context(), r.who, cms.AuditQuery{
 		ListQuery: q.list, SiteID: q.siteID, ResourceID: q.resourceID, AppID: q.appID, Operation: q.operation, Since: q.since, Until: q.until,

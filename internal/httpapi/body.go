@@ -33,13 +33,12 @@ func (e *endpoint) maxBody() int64 {
 	return mebibyte
 }
 
-// tooLarge says that a body is larger than the endpoint takes.
+// tooLarge is the error of a body that is larger than maxBody.
 func (e *endpoint) tooLarge() *cms.Error {
 	return &cms.Error{Code: codePayloadTooLarge, Message: fmt.Sprintf("The request body is larger than %d MiB", e.maxBody()/mebibyte)}
 }
 
-// Errors about a body as a whole. They are the edge's own: the domain never
-// sees such a request.
+// Errors about a body as a whole.
 var (
 	errMediaType   = &cms.Error{Code: codeUnsupportedMediaType, Message: "The request body must be JSON with Content-Type application/json"}
 	errCompressed  = &cms.Error{Code: codeUnsupportedMediaType, Message: "The request body must not be compressed"}
@@ -48,13 +47,21 @@ var (
 	errDepth       = cms.BadField("body", "must not be nested deeper than 32 levels")
 )
 
-// input reads and decodes a request's body at once, so that no transaction waits
-// for that: there may be a hundred thousand things wrong with it. W is the body's
-// wire type, a struct of cms.Opt fields.
+// input decodes a request's body into W, a struct of cms.Opt fields. It does so
+// at once, so that no transaction waits for it.
 func input[W, T any](r *request, convert func(W, *cms.Problems) T) service.Input[T] {
-	in := decoded(readBody(r), convert)
-	_, _ = in() // the service will ask
+	in := decoded(r.jsonBody(), convert)
+	_, _ = in() // the service calls it again, and returns the error
 	return in
+}
+
+// clean cleans a value of the domain and returns it.
+func clean[T any, P interface {
+	*T
+	Clean(p *cms.Problems)
+}](p *cms.Problems, value T) T {
+	P(&value).Clean(p)
+	return value
 }
 
 // noFields is input for requests that take no fields.
@@ -66,7 +73,7 @@ func noFields(r *request) service.Empty {
 	}
 }
 
-// body is what was read of a request's body.
+// body is a request's body, or why it was not received.
 type body struct {
 	raw []byte
 	err error
@@ -90,43 +97,32 @@ func decoded[W, T any](b body, convert func(W, *cms.Problems) T) service.Input[T
 	})
 }
 
-// readBody reads a body of a supported type, or none where none is needed.
-func readBody(r *request) body {
-	raw, err := readJSON(r)
-	return body{raw, err}
-}
-
-func readJSON(r *request) ([]byte, error) {
-	most := r.endpoint.maxBody()
-	if r.ContentLength > most {
-		return nil, r.endpoint.tooLarge()
-	}
-	raw, err := io.ReadAll(io.LimitReader(r.Body, most+1))
+// jsonBody checks the media type of the body. An empty body is {} where no field
+// is required.
+func (r *request) jsonBody() body {
+	raw, err := r.body.raw, r.body.err
 	switch {
 	case err != nil:
-		return nil, errBodyCut
-	case int64(len(raw)) > most:
-		return nil, r.endpoint.tooLarge()
+		return r.body
+	case len(raw) == 0 && !r.endpoint.bodyOptional():
+		return body{err: errBodyMissing}
 	case len(raw) == 0:
-		if !r.endpoint.bodyOptional() {
-			return nil, errBodyMissing
-		}
-		return []byte("{}"), nil
+		return body{raw: []byte("{}")}
 	}
 	if len(r.Header.Values("Content-Type")) > 1 || len(r.Header.Values("Content-Encoding")) > 1 {
-		return nil, errMediaType // which of them is meant?
+		return body{err: errMediaType}
 	}
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
-		return nil, errCompressed
+		return body{err: errCompressed}
 	}
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || (media != "application/json" && (media != "application/merge-patch+json" || r.Method != http.MethodPatch)) {
-		return nil, errMediaType
+		return body{err: errMediaType}
 	}
 	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
-		return nil, errMediaType
+		return body{err: errMediaType}
 	}
-	return raw, nil
+	return r.body
 }
 
 // decodeBody reads one JSON object into a wire type, a struct of cms.Opt
@@ -155,12 +151,12 @@ type decoder struct {
 	problems *cms.Problems
 }
 
-// maxNames bounds the names of an object that are compared to find one that is
-// given twice. No object that is accepted has as many.
+// maxNames bounds the names of an object that are remembered to find duplicates.
+// No valid object has as many.
 const maxNames = 1000
 
-// fields reads an object, whose fields have names that begin with the prefix.
-// read reads the value of a field.
+// fields reads an object. The names of its fields in problems begin with prefix,
+// and read reads their values.
 func (d decoder) fields(prefix string, read func(key, name string) error) error {
 	if err := d.open(); err != nil {
 		return err
@@ -216,7 +212,7 @@ func (d decoder) open() error {
 	return err
 }
 
-// skip reads a value that is of no use, and notes keys that are given twice.
+// skip reads a value that is not used, and notes keys that are given twice.
 func (d decoder) skip(name string) error {
 	switch d.PeekKind() {
 	case '{':
@@ -315,7 +311,7 @@ func (d decoder) value(dst reflect.Value, name string) (good bool, err error) {
 
 func isObject(t reflect.Type) bool { return t.Kind() == reflect.Struct && t != typ[time.Time]() }
 
-// list reads a list. Only items that are objects have names of their own.
+// list reads a list. Items that are no objects share one problem.
 func (d decoder) list(dst reflect.Value, name string) (problem string, err error) {
 	t := dst.Type()
 	before := d.problems.Clone()
@@ -427,7 +423,7 @@ func setScalar(dst reflect.Value, token jsontext.Token) (ok bool) {
 	return false
 }
 
-// timeForm is what RFC 3339 allows; the library also takes a comma.
+// timeForm is the format of RFC 3339; package time also allows a comma.
 var timeForm = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
 func parseTime(text string) (t time.Time, ok bool) {
@@ -436,5 +432,5 @@ func parseTime(text string) (t time.Time, ok bool) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	t = t.UTC()
-	return t, err == nil && t.Year() >= 0 && t.Year() <= 9999 // what can't be answered in UTC can't be kept either
+	return t, err == nil && t.Year() >= 0 && t.Year() <= 9999
 }

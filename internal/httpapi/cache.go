@@ -12,65 +12,64 @@ import (
 	"galley/internal/service"
 )
 
-// cache keeps answers to reads, encoded and with their entity tags, for as
-// long as they are right: until anything changes that they follow from, or
-// about the credential that asked. An answer is kept for a credential and an
-// address, and counts against the credential's limit each time that it is given.
+// cache has the encoded responses of reads by credential and URI, with their
+// entity tags. A response is valid until something changes that it depends on, or
+// the credential does. Responses from the cache count against the rate limit.
 type cache struct {
-	svc     *service.Service
-	answers *otter.Cache[cacheKey, *keptAnswer] // nil: off
-	hits    prometheus.Counter
-	misses  prometheus.Counter
+	svc       *service.Service
+	responses *otter.Cache[cacheKey, *cachedResponse] // nil: disabled
+	hits      prometheus.Counter
+	misses    prometheus.Counter
 }
 
 type cacheKey struct {
 	credential cms.ID
-	address    string // with the query, as it was sent
+	uri        string // as it was sent
 }
 
-type keptAnswer struct {
+type cachedResponse struct {
 	body    []byte
 	tag     string
 	pattern string
 	site    cms.ID
-	about   []cms.Subject // the credential included
-	version int64         // of the store before it was read
+	about   []cms.Subject // including the credential
+	version int64         // of the store before the read
 	readAt  time.Time
 	onSend  func()
 }
 
-// keptOverhead is about what an answer takes beside its text.
-const keptOverhead = 450
+// cachedOverhead is about the memory that a response takes beside its body.
+const cachedOverhead = 450
 
 func newCache(svc *service.Service, bytes int64, registry *prometheus.Registry) *cache {
 	c := &cache{
 		svc:    svc,
-		hits:   prometheus.NewCounter(prometheus.CounterOpts{Name: "galley_cache_hits_total", Help: "Reads that were answered from memory."}),
-		misses: prometheus.NewCounter(prometheus.CounterOpts{Name: "galley_cache_misses_total", Help: "Reads that could be answered from memory and were not."}),
+		hits:   prometheus.NewCounter(prometheus.CounterOpts{Name: "galley_cache_hits_total", Help: "Reads that were served from the cache."}),
+		misses: prometheus.NewCounter(prometheus.CounterOpts{Name: "galley_cache_misses_total", Help: "Reads that could be cached and were not in the cache."}),
 	}
 	registry.MustRegister(c.hits, c.misses, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "galley_cache_bytes", Help: "Bytes of answers that are kept in memory.",
+		Name: "galley_cache_bytes", Help: "Bytes of responses in the cache.",
 	}, func() float64 {
-		if c.answers == nil {
+		if c.responses == nil {
 			return 0
 		}
-		return float64(c.answers.WeightedSize())
+		return float64(c.responses.WeightedSize())
 	}))
 	if bytes > 0 {
-		c.answers = otter.Must(&otter.Options[cacheKey, *keptAnswer]{
+		c.responses = otter.Must(&otter.Options[cacheKey, *cachedResponse]{
 			MaximumWeight: uint64(bytes),
-			Weigher: func(key cacheKey, kept *keptAnswer) uint32 {
-				return uint32(len(key.address) + len(kept.body) + keptOverhead)
+			Weigher: func(key cacheKey, cached *cachedResponse) uint32 {
+				return uint32(len(key.uri) + len(cached.body) + cachedOverhead)
 			},
 		})
 	}
 	return c
 }
 
-// recall answers a request from memory, and tells whether it could. It does all
-// that the long way does for such a request: the key, the limit, the headers.
-func (a *API) recall(w *responseWriter, r *request) bool {
-	if a.cache.answers == nil || !readOnly(r.Method) {
+// serveCached serves a read from the cache, and reports whether it could. It
+// checks the key and the rate limit as for any other request.
+func (a *API) serveCached(w *responseWriter, r *request) bool {
+	if a.cache.responses == nil {
 		return false
 	}
 	key, err := credential(r)
@@ -82,12 +81,12 @@ func (a *API) recall(w *responseWriter, r *request) bool {
 		return false
 	}
 	r.who = who
-	kept, ok := a.cache.find(who, r.RequestURI)
+	cached, ok := a.cache.find(who, r.RequestURI)
 	if !ok {
 		r.who = service.Caller{}
 		return false
 	}
-	r.pattern, r.site = kept.pattern, kept.site
+	r.pattern, r.site = cached.pattern, cached.site
 	if who.App != nil && len(a.origins) > 0 {
 		withdrawOrigin(w.Header())
 	}
@@ -96,40 +95,42 @@ func (a *API) recall(w *responseWriter, r *request) bool {
 		return true
 	}
 	a.cache.hits.Inc()
-	kept.onSend()
+	if cached.onSend != nil {
+		cached.onSend()
+	}
 	w.shared = true
-	sendTagged(w, r, http.StatusOK, kept.body, kept.tag)
+	sendTagged(w, r, http.StatusOK, cached.body, cached.tag)
 	return true
 }
 
-// find returns the answer to a caller's GET if it is at hand and right.
-func (c *cache) find(who service.Caller, address string) (*keptAnswer, bool) {
-	kept, ok := c.answers.GetIfPresent(cacheKey{who.ID(), address})
-	if !ok || !c.isCurrent(kept) {
+// find returns the response to a caller's GET if it is in the cache and valid.
+func (c *cache) find(who service.Caller, uri string) (*cachedResponse, bool) {
+	cached, ok := c.responses.GetIfPresent(cacheKey{who.ID(), uri})
+	if !ok || !c.isCurrent(cached) {
 		return nil, false
 	}
-	return kept, true
+	return cached, true
 }
 
-// isCurrent reports whether nothing has changed that an answer follows from.
-func (c *cache) isCurrent(kept *keptAnswer) bool {
-	if maxAge := c.svc.MaxAge(); maxAge > 0 && time.Since(kept.readAt) >= maxAge {
+// isCurrent reports whether nothing has changed that a response depends on.
+func (c *cache) isCurrent(cached *cachedResponse) bool {
+	if maxAge := c.svc.MaxAge(); maxAge > 0 && time.Since(cached.readAt) >= maxAge {
 		return false
 	}
-	return c.svc.Unchanged(kept.version, kept.about...)
+	return c.svc.Unchanged(cached.version, cached.about...)
 }
 
-// keep keeps an answer, if it is one that may be kept. It was worked out from
-// what was read after the request's moment.
-func (c *cache) keep(r *request, ans answer, body []byte, tag string) {
-	if c.answers == nil || !readOnly(r.Method) || ans.status != http.StatusOK || ans.about == nil {
+// keep adds a response to the cache, if it may be cached and nothing that it
+// depends on has changed since the request began.
+func (c *cache) keep(r *request, res response, body []byte, tag string) {
+	if c.responses == nil || res.status != http.StatusOK || res.about == nil {
 		return
 	}
 	c.misses.Inc()
-	ans.about = append(ans.about, r.who.Subject())
-	if !c.svc.Unchanged(r.version, ans.about...) {
+	res.about = append(res.about, r.who.Subject())
+	if !c.svc.Unchanged(r.version, res.about...) {
 		return
 	}
-	// A copy: the address may be a part of the whole request, with its key.
-	c.answers.Set(cacheKey{r.who.ID(), strings.Clone(r.RequestURI)}, &keptAnswer{body, tag, r.pattern, r.site, ans.about, r.version, r.start, ans.onSend})
+	// The clone frees the rest of the request, which has the key.
+	c.responses.Set(cacheKey{r.who.ID(), strings.Clone(r.RequestURI)}, &cachedResponse{body, tag, r.pattern, r.site, res.about, r.version, r.start, res.onSend})
 }

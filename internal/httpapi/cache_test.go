@@ -212,9 +212,15 @@ func TestMemoryAnswersAsTheStoreDoes(t *testing.T) {
 				t.Errorf("another key is answered %d, want %d", r.status, want)
 			}
 		}
-		s.must(t, 200, "PATCH", "/v2/sites/"+site, `{"siteKeyAccess":"live"}`)
-		if r := s.send(t, siteKey, "GET", target, ""); r.status != 403 {
-			t.Errorf("a Site key that lost the draft is answered %d", r.status)
+		for query, want := range map[string]int{"": 404, "?versionRef=ref:draft": 403} {
+			s.must(t, 200, "PATCH", "/v2/sites/"+site, `{"siteKeyAccess":"draft"}`)
+			if r := s.send(t, siteKey, "GET", target+query, ""); r.status != 200 {
+				t.Errorf("a Site key that reads the draft is answered %d", r.status)
+			}
+			s.must(t, 200, "PATCH", "/v2/sites/"+site, `{"siteKeyAccess":"live"}`)
+			if r := s.send(t, siteKey, "GET", target+query, ""); r.status != want {
+				t.Errorf("a Site key that lost the draft is answered %d, want %d", r.status, want)
+			}
 		}
 	})
 }

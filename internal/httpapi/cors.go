@@ -5,30 +5,22 @@ import (
 	"slices"
 )
 
-// AnyOrigin among the allowed origins is every origin.
+// AnyOrigin allows all origins.
 const AnyOrigin = "*"
 
-// origins are the origins whose scripts may read with a Site key. There are
-// none unless the operator names some.
+// origins are the origins whose scripts may read with a Site key. There are none
+// unless the operator configures some.
 type origins []string
 
-func (o origins) allow(origin string) bool {
-	return origin != "" && (slices.Contains(o, origin) || slices.Contains(o, AnyOrigin))
-}
-
-// of is the origin of the script that sent a request, or "" if there is none
-// that may read anything.
+// of returns the allowed origin of the script that sent a request, or "".
 func (o origins) of(r *http.Request) string {
-	if len(o) == 0 {
-		return ""
-	}
-	if sent := r.Header.Values("Origin"); len(sent) == 1 && o.allow(sent[0]) {
+	if sent := r.Header.Values("Origin"); len(sent) == 1 && (slices.Contains(o, sent[0]) || slices.Contains(o, AnyOrigin)) {
 		return sent[0]
 	}
 	return ""
 }
 
-// vary names the headers by which answers differ.
+// vary names the headers by which responses differ.
 func (o origins) vary() string {
 	if len(o) == 0 {
 		return "x-api-key, authorization"
@@ -43,9 +35,8 @@ const (
 	preflightHeaders = "x-api-key, authorization, if-none-match"
 )
 
-// share lets a script of an allowed origin read the answer to its GET. It comes
-// before the key is known, so that a script can tell a wrong key, a limit or an
-// overload from a network that is down; unshare takes it back from App keys.
+// share allows a script of an allowed origin to read the response to its GET. It
+// runs before authentication, so that scripts can read those errors, too.
 func (o origins) share(h http.Header, r *http.Request) {
 	origin := o.of(r)
 	if origin == "" || !readOnly(r.Method) {
@@ -56,17 +47,15 @@ func (o origins) share(h http.Header, r *http.Request) {
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 }
 
-// unshare keeps scripts of other origins from reading with an App key: such a
-// key has no place in a browser.
+// withdrawOrigin undoes share for App keys, which must not be used in browsers.
 func withdrawOrigin(h http.Header) {
 	h.Del("Access-Control-Allow-Origin")
 	h.Del("Access-Control-Expose-Headers")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// preflight answers a browser that asks whether a script of an allowed origin
-// may read an address, and tells whether it was that. Any other OPTIONS is a
-// request like all others.
+// preflight responds to the CORS preflight of a read that a Site key may do, and
+// reports whether the request was one.
 func (a *API) preflight(w http.ResponseWriter, r *request, path string) bool {
 	method := r.Header.Get("Access-Control-Request-Method")
 	if r.Method != http.MethodOptions || !readOnly(method) || hasCredential(r) {

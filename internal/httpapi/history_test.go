@@ -133,7 +133,7 @@ func TestVersionThatIsNotThere(t *testing.T) {
 		p, other := newShop(t, s), newShop(t, s)
 		scheduled := p.publish(t, p.site, `{"publishAt":"2100-01-01T00:00:00Z"}`)
 		for name, id := range map[string]string{"unknown": p.page, "of another site": other.released, "scheduled": scheduled} {
-			for _, target := range []string{"/v6/pages?siteId=" + p.site, "/v6/pages/a?siteId=" + p.site, "/v6/pages/" + p.page + "?limit=1"} {
+			for _, target := range []string{"/v6/pages?siteId=" + p.site, "/v6/pages/a?siteId=" + p.site, "/v6/pages/" + p.page + "?siteId=" + p.site} {
 				r := p.must(t, 404, "GET", target+"&versionRef=publish:"+id, "")
 				checkEqual(t, name+" "+target, "Publish not found", r.str(t, "message"))
 			}

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -10,7 +9,6 @@ import (
 	"encoding/base64"
 	"io"
 	"mime"
-	"net/http"
 	"strings"
 
 	"galley/internal/cms"
@@ -19,107 +17,55 @@ import (
 
 const idempotencyHeader = "Idempotency-Key"
 
-// idempotencyKey reads the header, if the request has one.
-func idempotencyKey(r *request) (string, error) {
-	values := r.Header.Values(idempotencyHeader)
-	if len(values) == 0 || r.Method != http.MethodPost {
-		return "", nil
-	}
-	key := values[0]
+// once runs the endpoint once for all requests with the same Idempotency-Key.
+func (a *API) once(r *request, header []string) (response, error) {
+	key := header[0]
 	printable := !strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' })
-	if len(values) > 1 || key == "" || len(key) > cms.MaxIdempotencyKey || !printable {
-		return "", cms.BadField(idempotencyHeader, "must be given once, with 1 to 255 printable ASCII characters")
+	if len(header) > 1 || key == "" || len(key) > cms.MaxIdempotencyKey || !printable {
+		return response{}, cms.BadField(idempotencyHeader, "must be given once, with 1 to 255 printable ASCII characters")
 	}
-	return key, nil
-}
-
-// bigWork are the operations of which a workspace has one at a time.
-var bigWork = map[string]bool{"duplicateSite": true, "publishSite": true, "restorePublish": true, "discardSite": true, "batchPages": true}
-
-// smallBatch is the size of a body below which a batch is not big work: about a
-// hundred operations.
-const smallBatch = 16 << 10
-
-// handle runs the endpoint, and counts the rows that it touches. Big work waits
-// here: an idempotent request has its transaction from now on.
-func (a *API) handle(r *request) (answer, error) {
-	if readOnly(r.Method) {
-		return r.endpoint.handle(r)
-	}
-	if bigWork[r.endpoint.name] && (r.endpoint.name != "batchPages" || r.ContentLength < 0 || r.ContentLength > smallBatch) {
-		done, err := a.svc.BigWork(r.Context(), r.who)
-		if err != nil {
-			return answer{}, err
-		}
-		defer done()
-	}
-	ctx, rows := service.CountRows(r.Context())
-	r.Request = r.WithContext(ctx)
-	defer func() { a.limits.chargeRows(r, rows.Load()) }()
-	return a.once(r)
-}
-
-// once runs the endpoint, once for all requests with one idempotency key.
-func (a *API) once(r *request) (answer, error) {
-	key, err := idempotencyKey(r)
-	if err != nil {
-		return answer{}, err
-	}
-	// A body that is too large is refused, and was not even read as a whole: what
-	// there is of it says nothing about which request this is.
-	most := r.endpoint.maxBody()
-	if key == "" || r.ContentLength > most {
-		return r.endpoint.handle(r)
-	}
-	// All of the body is read first: the transaction must not wait for it.
-	raw, err := io.ReadAll(io.LimitReader(r.Body, most+1))
-	if err != nil {
-		return answer{}, errBodyCut
-	}
-	if int64(len(raw)) > most {
-		r.Body = io.NopCloser(bytes.NewReader(raw))
-		return r.endpoint.handle(r)
+	if r.body.err != nil {
+		return r.endpoint.handle(r) // it refuses the request
 	}
 	secret := sha256.Sum256([]byte(r.credential + "\x00" + key))
-	done, err := a.svc.Do(r.Context(), r.who, service.Once{Key: requestName(key), Request: requestHash(r, raw)},
+	done, err := a.svc.Do(r.Context(), r.who, service.Once{Key: requestName(key), Request: requestHash(r, r.body.raw)},
 		func(ctx context.Context) (service.Answered, error) {
 			again := *r
 			again.Request = r.WithContext(ctx)
-			again.Body = io.NopCloser(bytes.NewReader(raw))
-			ans, err := r.endpoint.handle(&again)
+			res, err := r.endpoint.handle(&again)
 			if err != nil {
 				return service.Answered{}, err
 			}
-			done := service.Answered{Status: ans.status, Location: ans.location, Body: ans.encoded(), Sealed: ans.secret}
+			done := service.Answered{Status: res.status, Location: res.location, Body: res.encoded(), Sealed: res.secret}
 			if done.Sealed {
 				done.Body = seal(secret, done.Body)
 			}
 			return done, nil
 		})
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	ans := answer{status: done.Status, location: done.Location, raw: done.Body, secret: done.Sealed}
+	res := response{status: done.Status, location: done.Location, raw: done.Body, secret: done.Sealed}
 	if done.Sealed {
 		var opened bool
-		if ans.raw, opened = unseal(secret, done.Body); !opened {
-			return answer{}, cms.Conflict("The answer has a key in it and is repeated only to the key that asked for it")
+		if res.raw, opened = unseal(secret, done.Body); !opened {
+			return response{}, cms.Conflict("The answer has a key in it and is repeated only to the key that asked for it")
 		}
 	}
-	return ans, nil
+	return res, nil
 }
 
-// requestName is what the store knows an idempotency key by: a caller may have
-// taken a secret for one.
+// requestName is the stored form of an idempotency key. It is a hash, since the
+// key may be a secret.
 func requestName(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// requestHash tells requests apart: the same address, query and body.
+// requestHash is a hash of the method, path, query and body.
 func requestHash(r *request, body []byte) cms.KeyHash {
 	h := sha256.New()
-	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // whatever else it says, the body says the same
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if len(body) == 0 && r.endpoint.bodyOptional() {
 		media, body = "application/json", []byte("{}")
 	}
@@ -129,9 +75,8 @@ func requestHash(r *request, body []byte) cms.KeyHash {
 	return cms.KeyHash(h.Sum(nil))
 }
 
-// An answer that shows a key is kept encrypted, under a secret that only its
-// caller has: keys are never readable in the store.
-
+// seal encrypts a response that has a key, under a secret that only its caller
+// has, so that the store never has readable keys.
 func seal(secret [sha256.Size]byte, text []byte) []byte {
 	gcm := newGCM(secret)
 	nonce := make([]byte, gcm.NonceSize())

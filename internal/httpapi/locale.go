@@ -40,68 +40,40 @@ type localePlace struct {
 }
 
 func (b LocaleCreate) domain(p *cms.Problems) cms.NewLocale {
-	n := cms.NewLocale{SiteID: b.SiteID, Code: b.Locale, Domain: b.Domain, PathPrefix: b.PathPrefix}
-	n.Clean(p)
-	return n
+	return clean(p, cms.NewLocale{SiteID: b.SiteID, Code: b.Locale, Domain: b.Domain, PathPrefix: b.PathPrefix})
 }
 
 func (b LocalePatch) domain(p *cms.Problems) cms.LocalePatch {
-	c := cms.LocalePatch{Code: b.Locale, Domain: b.Domain, PathPrefix: b.PathPrefix}
-	c.Clean(p)
-	return c
-}
-
-// ref reads an id-or-name value of the address. A name is one of a site, which
-// the query has named.
-func (r *request) ref(name string) service.Ref {
-	value := r.values[name]
-	if id, ok := cms.ParseID(value); ok {
-		return service.Ref{ID: id, SiteID: r.query.siteID}
-	}
-	return service.Ref{Name: value, SiteID: r.query.siteID}
-}
-
-// named tells whether the address has a value that is no id.
-func (r *request) named() bool {
-	for _, value := range r.values {
-		if _, ok := cms.ParseID(value); !ok {
-			return true
-		}
-	}
-	return false
+	return clean(p, cms.LocalePatch{Code: b.Locale, Domain: b.Domain, PathPrefix: b.PathPrefix})
 }
 
 const localeValue = "localeIdOrCode"
 
-func (a *API) listLocales(r *request) (answer, error) {
+func (a *API) listLocales(r *request) (response, error) {
 	list, err := a.svc.Locales(r.Context(), r.who, r.query.siteID, r.query.list)
 	return ok(newList(list, newLocale)).of(r.query.siteID), err
 }
 
-func (a *API) createLocale(r *request) (answer, error) {
+func (a *API) createLocale(r *request) (response, error) {
 	l, err := a.svc.CreateLocale(r.Context(), r.who, input(r, LocaleCreate.domain))
 	return created("/v2/locales/"+l.ID.String(), newLocale(l)), err
 }
 
-func (a *API) getLocale(r *request) (answer, error) {
-	ref := r.ref(localeValue)
-	l, err := a.svc.Locale(r.Context(), r.who, ref)
+func (a *API) getLocale(r *request) (response, error) {
+	l, err := a.svc.Locale(r.Context(), r.who, r.ref(localeValue))
 	return ok(newLocale(l)).of(l.SiteID), err
 }
 
-func (a *API) updateLocale(r *request) (answer, error) {
-	ref := r.ref(localeValue)
-	l, err := a.svc.UpdateLocale(r.Context(), r.who, ref, input(r, LocalePatch.domain), ifMatch(r, newLocale))
+func (a *API) updateLocale(r *request) (response, error) {
+	l, err := a.svc.UpdateLocale(r.Context(), r.who, r.ref(localeValue), input(r, LocalePatch.domain), ifMatch(r, newLocale))
 	return ok(newLocale(l)), err
 }
 
-func (a *API) deleteLocale(r *request) (answer, error) {
-	ref := r.ref(localeValue)
-	return noContent(), a.svc.DeleteLocale(r.Context(), r.who, ref, ifMatch(r, newLocale))
+func (a *API) deleteLocale(r *request) (response, error) {
+	return noContent(), a.svc.DeleteLocale(r.Context(), r.who, r.ref(localeValue), ifMatch(r, newLocale))
 }
 
-func (a *API) restoreLocale(r *request) (answer, error) {
-	ref := r.ref(localeValue)
-	l, err := a.svc.RestoreLocale(r.Context(), r.who, ref, noFields(r))
+func (a *API) restoreLocale(r *request) (response, error) {
+	l, err := a.svc.RestoreLocale(r.Context(), r.who, r.ref(localeValue), noFields(r))
 	return ok(newLocale(l)), err
 }

@@ -23,8 +23,8 @@ var (
 	timeSchema = schema{"type": "string", "format": "date-time", "example": "2030-01-31T12:00:00.000Z"}
 )
 
-// Document is the interface document: OpenAPI 3.1, made from the route table
-// and from the types that requests are decoded into and answers encoded from.
+// Document returns the OpenAPI 3.1 document, generated from the route table and
+// the wire types.
 func Document(version string) []byte {
 	g := generator{schemas: schema{}}
 	paths := map[string]schema{}
@@ -34,10 +34,8 @@ func Document(version string) []byte {
 		}
 		paths[e.path()][strings.ToLower(e.method)] = g.operation(e)
 	}
-	for _, more := range []map[string]schema{g.openPaths(), operatorPaths()} {
-		for path, get := range more {
-			paths[path] = schema{"get": get}
-		}
+	for path, get := range g.operations() {
+		paths[path] = schema{"get": get}
 	}
 	doc := schema{
 		"openapi": "3.1.0",
@@ -69,7 +67,7 @@ func Document(version string) []byte {
 	return b.Bytes()
 }
 
-// generator gathers the schemas of named types.
+// generator collects the schemas of named types.
 type generator struct{ schemas schema }
 
 func ref(kind, name string) schema { return schema{"$ref": "#/components/" + kind + "/" + name} }
@@ -91,7 +89,7 @@ func (g generator) operation(e *endpoint) schema {
 		op["parameters"] = params
 	}
 	if e.body != nil {
-		// Whoever tries it would else begin with every field that there is.
+		// Without an example, the reference would send every field.
 		body := schema{"schema": g.of(e.body), "example": bodyExamples[e.name]}
 		content := schema{"application/json": body}
 		if e.method == http.MethodPatch {
@@ -100,6 +98,41 @@ func (g generator) operation(e *endpoint) schema {
 		op["requestBody"] = schema{"required": !e.bodyOptional(), "content": content}
 	}
 	return op
+}
+
+// operations documents the paths for operators, and those that need no key.
+func (g generator) operations() map[string]schema {
+	operation := func(name, summary, mediaType string, content schema) schema {
+		success := schema{"description": "OK", "content": schema{mediaType: schema{"schema": content}}, "headers": schema{"X-Request-Id": ref("headers", "X-Request-Id")}}
+		return schema{
+			"operationId": name, "summary": summary, "tags": []string{"Operations"}, "security": []schema{}, "responses": schema{"200": success},
+		}
+	}
+	forOperators := func(op schema) schema {
+		delete(op, "security")
+		op["description"] = "For App keys with scope `operator`."
+		responses := op["responses"].(schema)
+		responses["200"].(schema)["headers"] = commonHeaders()
+		addErrors(responses, 400, 401, 403, 429, 500, 503)
+		return op
+	}
+	text, status := schema{"type": "string"}, g.of(typ[Status]())
+	ready := operation("getReadiness", "Whether the server can take requests", "application/json", status)
+	addErrors(ready["responses"].(schema), 503)
+	return map[string]schema{
+		"/healthz":      operation("getHealth", "Whether the process runs", "application/json", status),
+		"/readyz":       ready,
+		"/openapi.json": operation("getDocument", "This document", "application/json", schema{"type": "object"}),
+		"/docs":         operation("getReference", "This document for people", "text/html", text),
+		"/metrics":      forOperators(operation("getMetrics", "What Prometheus collects", "text/plain", text)),
+		"/debug/pprof/": forOperators(operation("listProfiles", "Profiles of the program, by links", "text/html", text)),
+	}
+}
+
+func addErrors(responses schema, statuses ...int) {
+	for _, status := range statuses {
+		responses[strconv.Itoa(status)] = ref("responses", errorName(status))
+	}
 }
 
 func (g generator) parameters(e *endpoint) []schema {
@@ -131,7 +164,7 @@ func (g generator) parameters(e *endpoint) []schema {
 	return params
 }
 
-// commonHeaders are those of every answer to somebody who is known.
+// commonHeaders are the headers of every authenticated response.
 func commonHeaders() schema {
 	headers := schema{}
 	for _, name := range []string{"X-Request-Id", "RateLimit", "RateLimit-Policy", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
@@ -147,8 +180,8 @@ func headerParam(name, doc string) schema {
 func (g generator) responses(e *endpoint) schema {
 	headers := commonHeaders()
 	success := schema{"description": http.StatusText(e.status), "headers": headers}
-	if e.answer != nil {
-		success["content"] = schema{"application/json": schema{"schema": g.of(e.answer)}}
+	if e.response != nil {
+		success["content"] = schema{"application/json": schema{"schema": g.of(e.response)}}
 		if e.tagged() {
 			headers["ETag"] = ref("headers", "ETag")
 		}
@@ -157,7 +190,7 @@ func (g generator) responses(e *endpoint) schema {
 	if e.status == http.StatusCreated {
 		headers["Location"] = ref("headers", "Location")
 	}
-	if e.answer == typ[Publish]() && e.status == http.StatusCreated {
+	if e.response == typ[Publish]() && e.status == http.StatusCreated {
 		alike := maps.Clone(headers)
 		delete(alike, "Location")
 		responses["200"] = schema{"description": "Nothing to publish", "content": success["content"], "headers": alike}
@@ -168,13 +201,11 @@ func (g generator) responses(e *endpoint) schema {
 	if e.method == http.MethodGet {
 		responses["304"] = schema{"description": http.StatusText(http.StatusNotModified), "headers": headers}
 	}
-	for _, status := range e.failures() {
-		responses[strconv.Itoa(status)] = ref("responses", errorName(status))
-	}
+	addErrors(responses, e.failures()...)
 	return responses
 }
 
-// failures are the statuses, other than success, that an endpoint answers.
+// failures are the error statuses of an endpoint.
 func (e *endpoint) failures() []int {
 	list := []int{400, 401, 403, 429, 500, 503}
 	if e.name != "getWorkspace" && e.name != "listApps" {
@@ -201,7 +232,7 @@ func (g generator) errorResponses() schema {
 	responses := schema{}
 	for code, status := range statuses {
 		if status == http.StatusMethodNotAllowed {
-			continue // no operation answers it
+			continue // no operation has it
 		}
 		r := schema{
 			"description": fmt.Sprintf("%s (`%s`)", http.StatusText(status), code),
@@ -218,13 +249,21 @@ func (g generator) errorResponses() schema {
 
 // of is the schema of a wire type; structs are named and referred to.
 func (g generator) of(t reflect.Type) schema {
-	if s, ok := scalarSchema(t); ok {
+	if s, ok := scalarSchemas[t]; ok {
 		return s
 	}
 	if t == typ[PageResult]() {
 		return schema{"anyOf": []schema{g.of(typ[Page]()), g.of(typ[DeletedPage]())}}
 	}
 	switch t.Kind() {
+	case reflect.String:
+		return schema{"type": "string"}
+	case reflect.Bool:
+		return schema{"type": "boolean"}
+	case reflect.Int:
+		return schema{"type": "integer"}
+	case reflect.Float64:
+		return schema{"type": "number"}
 	case reflect.Pointer:
 		return withNull(g.of(t.Elem()))
 	case reflect.Slice:
@@ -237,7 +276,7 @@ func (g generator) of(t reflect.Type) schema {
 		}
 		name := schemaName(t)
 		if _, ok := g.schemas[name]; !ok {
-			g.schemas[name] = schema{} // a type may lead back to itself
+			g.schemas[name] = schema{} // a type may refer to itself
 			g.schemas[name] = g.object(t)
 		}
 		return ref("schemas", name)
@@ -259,14 +298,18 @@ func schemaName(t reflect.Type) string {
 func (g generator) object(t reflect.Type) schema {
 	properties := schema{}
 	isBody := false
-	for f := range wireStructFields(t) {
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Anonymous {
+			continue
+		}
 		s := maps.Clone(g.of(f.Type))
 		isBody = isBody || strings.HasPrefix(f.Type.Name(), "Opt[")
 		if f.Tag.Get("nullable") == "true" {
 			s = withNull(s)
 		}
 		applyTags(s, f.Tag)
-		properties[f.Tag.Get("json")] = s
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		properties[name] = s
 	}
 	o := schema{"type": "object", "properties": properties}
 	if req := requiredFields(t); len(req) > 0 {
@@ -278,23 +321,7 @@ func (g generator) object(t reflect.Type) schema {
 	return o
 }
 
-// wireStructFields are the fields of a struct, those of embedded ones
-// included.
-func wireStructFields(t reflect.Type) func(yield func(reflect.StructField) bool) {
-	return func(yield func(reflect.StructField) bool) {
-		for _, f := range reflect.VisibleFields(t) {
-			if f.Anonymous {
-				continue
-			}
-			f.Tag = reflect.StructTag(strings.Replace(string(f.Tag), ",omitempty", "", 1))
-			if !yield(f) {
-				return
-			}
-		}
-	}
-}
-
-// requiredFields are those that an answer always has, or a body must have.
+// requiredFields are those that a response always has, or a body must have.
 func requiredFields(t reflect.Type) []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(t) {
@@ -308,7 +335,7 @@ func requiredFields(t reflect.Type) []string {
 	return names
 }
 
-// applyTags adds what a field's tags say.
+// applyTags adds a field's tags to its schema.
 func applyTags(s schema, tag reflect.StructTag) {
 	if doc := tag.Get("doc"); doc != "" {
 		s["description"] = doc
@@ -327,7 +354,7 @@ func applyTags(s schema, tag reflect.StructTag) {
 	}
 }
 
-// tagValue reads a tag as the JSON type that it stands for.
+// tagValue parses a tag as the JSON type of the field.
 func tagValue(s schema, key, text string) any {
 	kind := fmt.Sprint(s["type"])
 	if strings.HasSuffix(key, "Length") || strings.HasSuffix(key, "Items") || strings.Contains(kind, "integer") || strings.Contains(kind, "number") || strings.Contains(kind, "boolean") {
@@ -340,7 +367,7 @@ func tagValue(s schema, key, text string) any {
 	return text
 }
 
-// withNull is a schema that admits null too.
+// withNull returns a schema that also allows null.
 func withNull(s schema) schema {
 	s = maps.Clone(s)
 	if kind, ok := s["type"].(string); ok {
@@ -352,49 +379,26 @@ func withNull(s schema) schema {
 	return s
 }
 
+// scalarSchemas are the schemas of types that are not named in the document.
+var scalarSchemas = map[reflect.Type]schema{
+	typ[cms.ID]():            idSchema,
+	typ[timestamp]():         timeSchema,
+	typ[time.Time]():         timeSchema,
+	typ[json.RawMessage]():   {"type": "object", "additionalProperties": true},
+	typ[any]():               {"type": []string{"string", "number", "boolean", "null"}},
+	typ[cms.Scope]():         enumSchema(cms.Scopes),
+	typ[cms.ChangeKind]():    enumSchema(cms.ChangeKinds),
+	typ[cms.PublishStatus](): enumSchema(cms.PublishStatuses),
+	typ[cms.BatchOp]():       enumSchema(cms.BatchOps),
+	typ[cms.Frequency]():     enumSchema(cms.Frequencies),
+	typ[cms.SiteKeyAccess](): enumSchema(cms.SiteKeyAccesses),
+	typ[cms.LocaleMode]():    enumSchema(cms.LocaleModes),
+}
+
 func enumSchema[T ~string](values []T) schema {
 	list := make([]any, len(values))
 	for i, v := range values {
 		list[i] = string(v)
 	}
 	return schema{"type": "string", "enum": list}
-}
-
-func scalarSchema(t reflect.Type) (schema, bool) {
-	switch t {
-	case typ[cms.ID]():
-		return idSchema, true
-	case typ[json.RawMessage]():
-		return schema{"type": "object", "additionalProperties": true}, true
-	case typ[timestamp](), typ[time.Time]():
-		return timeSchema, true
-	case typ[cms.Scope]():
-		return enumSchema(cms.Scopes), true
-	case typ[cms.ChangeKind]():
-		return enumSchema(cms.ChangeKinds), true
-	case typ[cms.PublishStatus]():
-		return enumSchema(cms.PublishStatuses), true
-	case typ[cms.BatchOp]():
-		return enumSchema(cms.BatchOps), true
-	case typ[cms.Frequency]():
-		return enumSchema(cms.Frequencies), true
-	case typ[cms.SiteKeyAccess]():
-		return enumSchema(cms.SiteKeyAccesses), true
-	case typ[cms.LocaleMode]():
-		return enumSchema(cms.LocaleModes), true
-	}
-	if t.Kind() == reflect.Interface {
-		return schema{"type": []string{"string", "number", "boolean", "null"}}, true
-	}
-	switch t.Kind() {
-	case reflect.String:
-		return schema{"type": "string"}, true
-	case reflect.Bool:
-		return schema{"type": "boolean"}, true
-	case reflect.Int:
-		return schema{"type": "integer"}, true
-	case reflect.Float64:
-		return schema{"type": "number"}, true
-	}
-	return nil, false
 }

@@ -1,6 +1,6 @@
 package httpapi
 
-// What the interface document says to people.
+// The texts of the OpenAPI document.
 
 const documentText = `Galley manages websites: sites, locales, pages with a draft and a live version, and external routes.
 

@@ -5,7 +5,7 @@ import (
 	"galley/internal/service"
 )
 
-// Page is a page of a site as one version and locale shows it.
+// Page is a page of a site in one version and locale.
 type Page struct {
 	Object                    string             `json:"object" enum:"page" doc:"Always page."`
 	ID                        cms.ID             `json:"id" doc:"Identifier of the page."`
@@ -61,7 +61,7 @@ type pageMeta struct {
 	ExcludedFromSearchEngines cms.Opt[*bool]          `json:"excludedFromSearchEngines" doc:"Whether the page is excluded from search." example:"false"`
 }
 
-// PageCreate is the body that makes a page.
+// PageCreate is the body that creates a page.
 type PageCreate struct {
 	SiteID   cms.Opt[cms.ID] `json:"siteId" required:"true" doc:"The site that the page belongs to."`
 	Pathname cms.Opt[string] `json:"pathname" required:"true" minLength:"1" doc:"Page pathname, in at most 2,048 bytes, without query, empty segments or dots for folders. A missing leading slash is added, a trailing one dropped." example:"/about"`
@@ -93,7 +93,7 @@ func (b PageCreate) domain(p *cms.Problems) cms.NewPage {
 	return n
 }
 
-// orNull widens a value that can't be null to one that could.
+// orNull converts a value that can't be null to one that can.
 func orNull[T any](o cms.Opt[T]) cms.Opt[*T] {
 	if !o.Set {
 		return cms.Opt[*T]{}
@@ -109,60 +109,46 @@ func (b PagePatch) patch() cms.PagePatch {
 
 const pageValue = "pageIdOrPathname"
 
-func (a *API) listPages(r *request) (answer, error) {
-	return a.listPagesOf(r, r.query.siteID)
-}
-
-func (a *API) listSitePages(r *request) (answer, error) {
-	id, err := r.siteID()
-	if err != nil {
-		return answer{}, err
-	}
-	return a.listPagesOf(r, id)
-}
-
-func (a *API) listPagesOf(r *request, siteID cms.ID) (answer, error) {
+func (a *API) listPages(r *request) (response, error) {
 	q := r.query
 	list, err := a.svc.Pages(r.Context(), r.who, service.ReadPages{
 		Query: cms.PageQuery{
-			SiteID: siteID, PathPrefix: q.pathPrefix, Sort: q.sort, Descending: q.descending,
+			SiteID: r.site, PathPrefix: q.pathPrefix, Sort: q.sort, Descending: q.descending,
 			IncludeOffline: q.includeOffline, Limit: q.list.Limit,
 		},
 		Version: q.version,
 		Locale:  q.locale,
 		After:   q.list.After,
 	})
-	ans := ok(newList(list.List, newPage))
-	ans.onSend = list.OnSend
+	res := ok(newList(list.List, newPage))
+	res.onSend = list.OnSend
 	if list.Pure {
-		ans.about = cms.SubjectsOf(siteID, q.version.Version)
+		res.about = cms.SubjectsOf(r.site, q.version.Version)
 	}
-	return ans, err
+	return res, err
 }
 
-func (a *API) createPage(r *request) (answer, error) {
+func (a *API) createPage(r *request) (response, error) {
 	p, err := a.svc.CreatePage(r.Context(), r.who, input(r, PageCreate.domain))
 	return created("/v6/pages/"+p.ID.String(), newPage(p)), err
 }
 
-func (a *API) getPage(r *request) (answer, error) {
-	ref := r.ref(pageValue)
-	p, err := a.svc.Page(r.Context(), r.who, service.ReadPage{Ref: ref, Version: r.query.version, Locale: r.query.locale})
-	ans := ok(newPage(p))
-	ans.about = cms.SubjectsOfPage(p.SiteID, r.query.version.Version, p.ID)
-	return ans, err
+func (a *API) getPage(r *request) (response, error) {
+	p, err := a.svc.Page(r.Context(), r.who, service.ReadPage{Ref: r.ref(pageValue), Version: r.query.version, Locale: r.query.locale})
+	res := ok(newPage(p))
+	res.about = cms.SubjectsOfPage(p.SiteID, r.query.version.Version, p.ID)
+	return res, err
 }
 
-func (a *API) updatePage(r *request) (answer, error) {
-	ref := r.ref(pageValue)
-	p, err := a.svc.UpdatePage(r.Context(), r.who, ref, r.query.locale, pageInput(r), ifMatch(r, newPage))
+func (a *API) updatePage(r *request) (response, error) {
+	p, err := a.svc.UpdatePage(r.Context(), r.who, r.ref(pageValue), r.query.locale, pageInput(r), ifMatch(r, newPage))
 	return ok(newPage(p)), err
 }
 
-// pageInput reads a patch. Which nulls it may have depends on the locale that
-// the service finds.
+// pageInput decodes a patch. Which fields may be null depends on the locale, which
+// the service looks up.
 func pageInput(r *request) service.PageInput {
-	body := readBody(r)
+	body := r.jsonBody()
 	convert := func(localized bool) service.Input[cms.PagePatch] {
 		return decoded(body, func(b PagePatch, p *cms.Problems) cms.PagePatch {
 			c := b.patch()
@@ -175,7 +161,7 @@ func pageInput(r *request) service.PageInput {
 	if r.query.locale != "" {
 		likely = localized
 	}
-	_, _ = likely() // no transaction is to wait for that
+	_, _ = likely() // decoded before the transaction
 	return func(inLocale bool) (cms.PagePatch, error) {
 		if inLocale {
 			return localized()
@@ -184,25 +170,15 @@ func pageInput(r *request) service.PageInput {
 	}
 }
 
-func (a *API) deletePage(r *request) (answer, error) {
-	ref := r.ref(pageValue)
-	return noContent(), a.svc.DeletePage(r.Context(), r.who, ref, r.query.locale, ifMatch(r, newPage))
+func (a *API) deletePage(r *request) (response, error) {
+	return noContent(), a.svc.DeletePage(r.Context(), r.who, r.ref(pageValue), r.query.locale, ifMatch(r, newPage))
 }
 
-func (a *API) restorePage(r *request) (answer, error) {
-	id, err := r.pathID("pageId", cms.KindPage)
-	if err != nil {
-		return answer{}, err
-	}
-	p, err := a.svc.RestorePage(r.Context(), r.who, id, noFields(r))
+func (a *API) restorePage(r *request) (response, error) {
+	p, err := a.svc.RestorePage(r.Context(), r.who, r.pathID, noFields(r))
 	return ok(newPage(p)), err
 }
 
-func (a *API) delocalizePage(r *request) (answer, error) {
-	id, err := r.pathID("pageId", cms.KindPage)
-	if err != nil {
-		return answer{}, err
-	}
-	err = a.svc.DelocalizePage(r.Context(), r.who, service.Ref{ID: id}, r.values[localeValue], ifMatch(r, newPage))
-	return noContent(), err
+func (a *API) delocalizePage(r *request) (response, error) {
+	return noContent(), a.svc.DelocalizePage(r.Context(), r.who, service.Ref{ID: r.pathID}, r.values[localeValue], ifMatch(r, newPage))
 }

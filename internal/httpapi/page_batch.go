@@ -20,19 +20,19 @@ type PageOperation struct {
 	PagePatch
 }
 
-// Batch is what became of a batch.
+// Batch is the result of a batch.
 type Batch struct {
 	Object  string       `json:"object" enum:"batch" doc:"Always batch."`
 	Results []PageResult `json:"results" doc:"The pages as they are then, in the order of the operations; of a deleted page only object, id and deleted."`
 }
 
-// PageResult is a page, or what is left to say of a deleted one.
+// PageResult is a Page or a DeletedPage.
 type PageResult struct{ any }
 
 // MarshalJSON encodes the page or the deletion itself.
 func (r PageResult) MarshalJSON() ([]byte, error) { return encode(r.any), nil }
 
-// DeletedPage tells that a page is gone.
+// DeletedPage is the result of an operation that deletes a page.
 type DeletedPage struct {
 	Object  string `json:"object" enum:"page" doc:"Always page."`
 	ID      cms.ID `json:"id" doc:"Identifier of the page."`
@@ -59,7 +59,7 @@ func (o PageOperation) domain() cms.PageOperation {
 	return op
 }
 
-func (a *API) batchPages(r *request) (answer, error) {
+func (a *API) batchPages(r *request) (response, error) {
 	results, err := a.svc.BatchPages(r.Context(), r.who, input(r, PageBatch.domain))
 	batch := Batch{Object: "batch", Results: make([]PageResult, len(results))}
 	for i, result := range results {

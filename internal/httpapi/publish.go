@@ -7,7 +7,7 @@ import (
 	"galley/internal/service"
 )
 
-// Publish is one step of a site's live version, or one that is to come.
+// Publish is a change of a site's live version, or a scheduled one.
 type Publish struct {
 	Object       string            `json:"object" enum:"publish" doc:"Always publish."`
 	ID           *cms.ID           `json:"id" doc:"Identifier of the publish; null when there was nothing to publish."`
@@ -37,7 +37,7 @@ func newPublish(p cms.Publish) Publish {
 	return w
 }
 
-// Change is what a publish does to a page in one locale.
+// Change is the difference that a publish makes to a page in one locale.
 type Change struct {
 	Object           string         `json:"object" enum:"change" doc:"Always change."`
 	ID               cms.ID         `json:"id" doc:"Identifier of the change: the same in every list."`
@@ -67,7 +67,7 @@ func newChange(c service.ChangeView) Change {
 	return w
 }
 
-// Review is a list of changes with the plan and summary of all of it.
+// Review is a list of changes with the plan and summary of the whole list.
 type Review struct {
 	List[Change]
 	Plan    string  `json:"plan" doc:"A hash of the whole list."`
@@ -98,12 +98,10 @@ type DiscardCreate struct {
 }
 
 func (b DiscardCreate) domain(p *cms.Problems) cms.DiscardRequest {
-	r := cms.DiscardRequest{SelectionRequest: b.Selected.domain(), Confirm: b.Confirm}
-	r.Clean(p)
-	return r
+	return clean(p, cms.DiscardRequest{SelectionRequest: b.Selected.domain(), Confirm: b.Confirm})
 }
 
-// Discard tells what was discarded.
+// Discard counts what was discarded.
 type Discard struct {
 	Object    string `json:"object" enum:"discard" doc:"Always discard."`
 	Pages     int    `json:"pages" doc:"How many pages' drafts it changed." example:"3"`
@@ -127,113 +125,67 @@ func (b PublishCreate) domain(p *cms.Problems) cms.PublishRequest {
 	return r
 }
 
-// published answers a publish: one without an id made nothing new.
-func published(p cms.Publish) answer {
+// published is the response to a publish. One without an id created nothing.
+func published(p cms.Publish) response {
 	if p.ID == cms.NoID {
 		return ok(newPublish(p))
 	}
 	return created("/v2/publishes/"+p.ID.String(), newPublish(p))
 }
 
-func (r *request) publishID() (cms.ID, error) { return r.pathID("publishId", cms.KindPublish) }
-
-func (a *API) listChanges(r *request) (answer, error) {
-	id, err := r.siteID()
-	if err != nil {
-		return answer{}, err
-	}
-	review, err := a.svc.Changes(r.Context(), r.who, id, r.query.selection, r.query.list)
+func (a *API) listChanges(r *request) (response, error) {
+	review, err := a.svc.Changes(r.Context(), r.who, r.pathID, r.query.selection, r.query.list)
 	return ok(Review{newList(review.List, newChange), review.Plan, Summary(review.Summary)}), err
 }
 
-func (a *API) discardSite(r *request) (answer, error) {
-	id, err := r.siteID()
-	if err != nil {
-		return answer{}, err
-	}
-	pages, err := a.svc.Discard(r.Context(), r.who, id, input(r, DiscardCreate.domain))
+func (a *API) discardSite(r *request) (response, error) {
+	pages, err := a.svc.Discard(r.Context(), r.who, r.pathID, input(r, DiscardCreate.domain))
 	return ok(Discard{"discard", pages, 0}), err
 }
 
-func (a *API) publishSite(r *request) (answer, error) {
-	id, err := r.siteID()
-	if err != nil {
-		return answer{}, err
-	}
-	p, err := a.svc.Publish(r.Context(), r.who, id, input(r, PublishCreate.domain))
+func (a *API) publishSite(r *request) (response, error) {
+	p, err := a.svc.Publish(r.Context(), r.who, r.pathID, input(r, PublishCreate.domain))
 	return published(p), err
 }
 
-func (a *API) listPublishes(r *request) (answer, error) {
-	id, err := r.siteID()
-	if err != nil {
-		return answer{}, err
-	}
-	list, err := a.svc.Publishes(r.Context(), r.who, id, r.query.list)
+func (a *API) listPublishes(r *request) (response, error) {
+	list, err := a.svc.Publishes(r.Context(), r.who, r.pathID, r.query.list)
 	return ok(newList(list, newPublish)), err
 }
 
-func (a *API) getPublish(r *request) (answer, error) {
-	id, err := r.publishID()
-	if err != nil {
-		return answer{}, err
-	}
-	p, err := a.svc.GetPublish(r.Context(), r.who, id)
+func (a *API) getPublish(r *request) (response, error) {
+	p, err := a.svc.GetPublish(r.Context(), r.who, r.pathID)
 	return ok(newPublish(p)), err
 }
 
-func (a *API) cancelPublish(r *request) (answer, error) {
-	id, err := r.publishID()
-	if err != nil {
-		return answer{}, err
-	}
-	return noContent(), a.svc.CancelPublish(r.Context(), r.who, id, ifMatch(r, newPublish))
+func (a *API) cancelPublish(r *request) (response, error) {
+	return noContent(), a.svc.CancelPublish(r.Context(), r.who, r.pathID, ifMatch(r, newPublish))
 }
 
-func (a *API) listPublishChanges(r *request) (answer, error) {
-	id, err := r.publishID()
-	if err != nil {
-		return answer{}, err
-	}
-	list, err := a.svc.PublishChanges(r.Context(), r.who, id, r.query.list)
+func (a *API) listPublishChanges(r *request) (response, error) {
+	list, err := a.svc.PublishChanges(r.Context(), r.who, r.pathID, r.query.list)
 	return ok(newList(list, newChange)), err
 }
 
-func (a *API) restorePublish(r *request) (answer, error) {
-	id, err := r.publishID()
-	if err != nil {
-		return answer{}, err
-	}
-	p, err := a.svc.RestorePublish(r.Context(), r.who, id, noFields(r))
+func (a *API) restorePublish(r *request) (response, error) {
+	p, err := a.svc.RestorePublish(r.Context(), r.who, r.pathID, noFields(r))
 	return published(p), err
 }
 
-func (a *API) publishPage(r *request) (answer, error) {
-	id, err := r.pathID("pageId", cms.KindPage)
-	if err != nil {
-		return answer{}, err
-	}
-	p, err := a.svc.PublishPage(r.Context(), r.who, id, noFields(r))
+func (a *API) publishPage(r *request) (response, error) {
+	p, err := a.svc.PublishPage(r.Context(), r.who, r.pathID, noFields(r))
 	return published(p), err
 }
 
-func (a *API) discardPage(r *request) (answer, error) {
-	id, err := r.pathID("pageId", cms.KindPage)
-	if err != nil {
-		return answer{}, err
-	}
-	page, gone, err := a.svc.DiscardPage(r.Context(), r.who, id, noFields(r))
+func (a *API) discardPage(r *request) (response, error) {
+	page, gone, err := a.svc.DiscardPage(r.Context(), r.who, r.pathID, noFields(r))
 	if gone {
 		return noContent(), err
 	}
 	return ok(newPage(page)), err
 }
 
-func (a *API) listPagePublishes(r *request) (answer, error) {
-	id, err := r.pathID("pageId", cms.KindPage)
-	if err != nil {
-		return answer{}, err
-	}
-	list, err := a.svc.PagePublishes(r.Context(), r.who, id, r.query.list)
+func (a *API) listPagePublishes(r *request) (response, error) {
+	list, err := a.svc.PagePublishes(r.Context(), r.who, r.pathID, r.query.list)
 	return ok(newList(list, newPublish)), err
 }

@@ -14,7 +14,7 @@ import (
 	"galley/internal/service"
 )
 
-// query holds every known parameter, parsed. An endpoint fills those that it
+// query has the parsed values of all parameters. An endpoint sets those that it
 // declares.
 type query struct {
 	siteID         cms.ID
@@ -35,45 +35,27 @@ type query struct {
 	selection      cms.SelectionRequest
 }
 
-// param is a query parameter: how it is documented, and how it is read. parse
-// returns what is wrong with a value, or "".
+// param is a query parameter, with its documentation. parse returns what is wrong
+// with a value, or "".
 type param struct {
 	name     string
 	doc      string
 	schema   schema
 	required bool
-	unlessID bool // required where the address has a name instead of an id
+	unlessID bool // required if the path has a name instead of an id
 	parse    func(q *query, value string) string
 }
 
 const mustBeID = "must be a UUID"
 
 var (
-	paramSiteID = param{
-		name: "siteId", doc: "The site. Required when a pathname or locale code is used instead of an id.", schema: idSchema, unlessID: true,
-		parse: func(q *query, v string) string { return parseIDParam(&q.siteID, v, mustBeID) },
-	}
-	paramListSiteID = param{
-		name: "siteId", doc: "The site whose items are listed.", schema: idSchema, required: true,
-		parse: paramSiteID.parse,
-	}
-	paramWorkspaceID = param{
-		name: "workspaceId", doc: "The workspace. The key's own is the only one it reaches.", schema: idSchema,
-		parse: func(q *query, v string) string { return parseIDParam(&q.workspaceID, v, mustBeID) },
-	}
-	paramAuditSiteID = param{
-		name: "siteId", doc: "Only what happened in this site.", schema: idSchema,
-		parse: paramSiteID.parse,
-	}
-	paramResourceID = param{
-		name: "resourceId", doc: "Only what happened to this resource.", schema: idSchema,
-		parse: func(q *query, v string) string { return parseIDParam(&q.resourceID, v, mustBeID) },
-	}
-	paramAppID = param{
-		name: "appId", doc: "Only what this app did.", schema: idSchema,
-		parse: func(q *query, v string) string { return parseIDParam(&q.appID, v, mustBeID) },
-	}
-	paramOperation = param{
+	paramSiteID      = inSite(idParam("siteId", "The site. Required when a pathname or locale code is used instead of an id.", func(q *query) *cms.ID { return &q.siteID }))
+	paramListSiteID  = required(idParam("siteId", "The site whose items are listed.", func(q *query) *cms.ID { return &q.siteID }))
+	paramWorkspaceID = idParam("workspaceId", "The workspace. The key's own is the only one it reaches.", func(q *query) *cms.ID { return &q.workspaceID })
+	paramAuditSiteID = idParam("siteId", "Only what happened in this site.", func(q *query) *cms.ID { return &q.siteID })
+	paramResourceID  = idParam("resourceId", "Only what happened to this resource.", func(q *query) *cms.ID { return &q.resourceID })
+	paramAppID       = idParam("appId", "Only what this app did.", func(q *query) *cms.ID { return &q.appID })
+	paramOperation   = param{
 		name: "operation", doc: "Only what this operation did, by its id in this document.", schema: schema{"type": "string", "example": "updatePage"},
 		parse: func(q *query, v string) string {
 			if len(v) > 64 || strings.ContainsFunc(v, func(c rune) bool { return c < 'A' || c > 'z' }) {
@@ -83,14 +65,8 @@ var (
 			return ""
 		},
 	}
-	paramSince = param{
-		name: "since", doc: "Only what happened at this time or later.", schema: timeSchema,
-		parse: func(q *query, v string) string { return parseTimeParam(&q.since, v) },
-	}
-	paramUntil = param{
-		name: "until", doc: "Only what happened before this time.", schema: timeSchema,
-		parse: func(q *query, v string) string { return parseTimeParam(&q.until, v) },
-	}
+	paramSince = timeParam("since", "Only what happened at this time or later.", func(q *query) **time.Time { return &q.since })
+	paramUntil = timeParam("until", "Only what happened before this time.", func(q *query) **time.Time { return &q.until })
 	paramLimit = param{
 		name: "limit", doc: "How many items to return at most.",
 		schema: schema{"type": "integer", "minimum": 1, "maximum": cms.MaxLimit, "default": cms.DefaultLimit},
@@ -114,7 +90,7 @@ var (
 			if !cms.LocaleRefForm(v) {
 				return "must be a locale code or id"
 			}
-			q.locale = strings.Clone(v) // it may be kept longer than the request
+			q.locale = strings.Clone(v) // it may outlive the request
 			return ""
 		},
 	}
@@ -125,7 +101,7 @@ var (
 			if strings.ContainsRune(v, 0) {
 				return "must not have a NUL character"
 			}
-			q.pathPrefix = strings.Clone(v) // it may be kept longer than the request
+			q.pathPrefix = strings.Clone(v) // it may outlive the request
 			return ""
 		},
 	}
@@ -137,23 +113,17 @@ var (
 			if i < 0 {
 				return "must be one of path, title, description, createdAt, updatedAt"
 			}
-			q.sort = cms.PageSorts[i] // it may be kept longer than the request
+			q.sort = cms.PageSorts[i] // it may outlive the request
 			return ""
 		},
 	}
 	paramSortDirection = param{
 		name: "sortDirection", doc: "Ascending or descending; nulls are last in ascending order.",
 		schema: schema{"type": "string", "enum": []string{"asc", "desc"}, "default": "asc"},
-		parse: func(q *query, v string) string {
-			return parseWord(v, map[string]func(){"asc": func() {}, "desc": func() { q.descending = true }})
-		},
+		parse:  func(q *query, v string) string { return parseEither(&q.descending, v, "asc", "desc") },
 	}
-	paramIncludeOffline = param{
-		name: "includeOffline", doc: "Whether pages that are offline are listed too.",
-		schema: schema{"type": "boolean", "default": false},
-		parse:  func(q *query, v string) string { return parseBool(&q.includeOffline, v) },
-	}
-	paramPageIDs = param{
+	paramIncludeOffline = boolParam("includeOffline", "Whether pages that are offline are listed too.", func(q *query) *bool { return &q.includeOffline })
+	paramPageIDs        = param{
 		name: "pageIds", doc: "Only these pages, separated by commas; at most 1,000.", schema: schema{"type": "string", "example": "01980a5c-7d3e-7f00-8a3b-000000000001"},
 		parse: func(q *query, v string) string {
 			return parseList(&q.selection.PageIDs, v, cms.MaxPublishPages, mustBeID, cms.ParseID)
@@ -167,12 +137,39 @@ var (
 			})
 		},
 	}
-	paramSkipValidation = param{
-		name: "skipValidation", doc: "Admits a pathname of another system's form, such as /products/[slug].",
-		schema: schema{"type": "boolean", "default": false},
-		parse:  func(q *query, v string) string { return parseBool(&q.skipValidation, v) },
-	}
+	paramSkipValidation = boolParam("skipValidation", "Admits a pathname of another system's form, such as /products/[slug].", func(q *query) *bool { return &q.skipValidation })
 )
+
+// inSite is a parameter that is required if the path has a name instead of an id.
+func inSite(p param) param {
+	p.unlessID = true
+	return p
+}
+
+// required is a parameter that is always required.
+func required(p param) param {
+	p.required = true
+	return p
+}
+
+func idParam(name, doc string, field func(*query) *cms.ID) param {
+	return param{name: name, doc: doc, schema: idSchema, parse: func(q *query, v string) string { return parseIDParam(field(q), v, mustBeID) }}
+}
+
+func boolParam(name, doc string, field func(*query) *bool) param {
+	return param{name: name, doc: doc, schema: schema{"type": "boolean", "default": false}, parse: func(q *query, v string) string { return parseEither(field(q), v, "false", "true") }}
+}
+
+func timeParam(name, doc string, field func(*query) **time.Time) param {
+	return param{name: name, doc: doc, schema: timeSchema, parse: func(q *query, v string) string {
+		t, ok := parseTime(v)
+		if !ok {
+			return "must be an RFC 3339 time"
+		}
+		*field(q) = &t
+		return ""
+	}}
+}
 
 func parseIDParam(dst *cms.ID, v, message string) string {
 	id, ok := cms.ParseID(v)
@@ -201,15 +198,6 @@ func parseList[T comparable](dst *cms.Opt[[]T], v string, most int, message stri
 		items = append(items, item)
 	}
 	*dst = cms.Some(items)
-	return ""
-}
-
-func parseTimeParam(dst **time.Time, v string) string {
-	t, ok := parseTime(v)
-	if !ok {
-		return "must be an RFC 3339 time"
-	}
-	*dst = &t
 	return ""
 }
 
@@ -243,27 +231,18 @@ func parseLimit(q *query, v string) string {
 	return ""
 }
 
-func parseBool(dst *bool, v string) string {
-	return parseWord(v, map[string]func(){"true": func() { *dst = true }, "false": func() { *dst = false }})
-}
-
-func parseWord(v string, words map[string]func()) string {
-	set, ok := words[v]
-	if !ok {
-		list := make([]string, 0, len(words))
-		for word := range words {
-			list = append(list, word)
-		}
-		slices.Sort(list)
-		return "must be one of " + strings.Join(list, ", ")
+// parseEither sets dst to whether the value is the second of two words.
+func parseEither(dst *bool, v, first, second string) string {
+	if v != first && v != second {
+		return "must be one of " + first + ", " + second
 	}
-	set()
+	*dst = v == second
 	return ""
 }
 
 // parseQuery reads a raw query string and refuses what it does not know: a
 // misspelled parameter must not change what a request does, and the standard
-// library drops malformed ones. named tells that the address has a name in it.
+// library drops malformed ones. named reports whether the path has a name in it.
 func parseQuery(raw string, params []param, named bool) (query, error) {
 	q := query{list: cms.ListQuery{Limit: cms.DefaultLimit}, sort: cms.SortPath, pathPrefix: "/"}
 	var problems cms.Problems
@@ -310,4 +289,24 @@ func parseQuery(raw string, params []param, named bool) (query, error) {
 		}
 	}
 	return q, problems.Err()
+}
+
+// ref returns the resource that a value of the path refers to by id, or by name
+// in the site of the query.
+func (r *request) ref(name string) service.Ref {
+	value := r.values[name]
+	if id, ok := cms.ParseID(value); ok {
+		return service.Ref{ID: id, SiteID: r.query.siteID}
+	}
+	return service.Ref{Name: value, SiteID: r.query.siteID}
+}
+
+// named reports whether the path has a value that is no id.
+func (r *request) named() bool {
+	for _, value := range r.values {
+		if _, ok := cms.ParseID(value); !ok {
+			return true
+		}
+	}
+	return false
 }

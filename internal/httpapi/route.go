@@ -14,7 +14,7 @@ func newRoute(r cms.Route) Route {
 	return Route{Object: "route", ID: r.ID, SiteID: r.SiteID, Pathname: r.Pathname}
 }
 
-// RouteCreate is the body that makes a route.
+// RouteCreate is the body that creates a route.
 type RouteCreate struct {
 	SiteID   cms.Opt[cms.ID] `json:"siteId" required:"true" doc:"The site that the route belongs to."`
 	Pathname cms.Opt[string] `json:"pathname" required:"true" minLength:"1" doc:"The pathname that another system serves." example:"/checkout"`
@@ -27,12 +27,12 @@ type RoutePatch struct {
 
 const routeValue = "routeIdOrPathname"
 
-func (a *API) listRoutes(r *request) (answer, error) {
+func (a *API) listRoutes(r *request) (response, error) {
 	list, err := a.svc.Routes(r.Context(), r.who, r.query.siteID, r.query.list)
 	return ok(newList(list, newRoute)).of(r.query.siteID), err
 }
 
-func (a *API) createRoute(r *request) (answer, error) {
+func (a *API) createRoute(r *request) (response, error) {
 	route, err := a.svc.CreateRoute(r.Context(), r.who, input(r, func(b RouteCreate, p *cms.Problems) cms.NewRoute {
 		n := cms.NewRoute{SiteID: b.SiteID, Pathname: b.Pathname}
 		n.Clean(p, r.query.skipValidation)
@@ -41,15 +41,13 @@ func (a *API) createRoute(r *request) (answer, error) {
 	return created("/v2/routes/"+route.ID.String(), newRoute(route)), err
 }
 
-func (a *API) getRoute(r *request) (answer, error) {
-	ref := r.ref(routeValue)
-	route, err := a.svc.Route(r.Context(), r.who, ref)
+func (a *API) getRoute(r *request) (response, error) {
+	route, err := a.svc.Route(r.Context(), r.who, r.ref(routeValue))
 	return ok(newRoute(route)).of(route.SiteID), err
 }
 
-func (a *API) updateRoute(r *request) (answer, error) {
-	ref := r.ref(routeValue)
-	route, err := a.svc.UpdateRoute(r.Context(), r.who, ref, input(r, func(b RoutePatch, p *cms.Problems) cms.RoutePatch {
+func (a *API) updateRoute(r *request) (response, error) {
+	route, err := a.svc.UpdateRoute(r.Context(), r.who, r.ref(routeValue), input(r, func(b RoutePatch, p *cms.Problems) cms.RoutePatch {
 		c := cms.RoutePatch{Pathname: b.Pathname}
 		c.Clean(p, r.query.skipValidation)
 		return c
@@ -57,7 +55,6 @@ func (a *API) updateRoute(r *request) (answer, error) {
 	return ok(newRoute(route)), err
 }
 
-func (a *API) deleteRoute(r *request) (answer, error) {
-	ref := r.ref(routeValue)
-	return noContent(), a.svc.DeleteRoute(r.Context(), r.who, ref, ifMatch(r, newRoute))
+func (a *API) deleteRoute(r *request) (response, error) {
+	return noContent(), a.svc.DeleteRoute(r.Context(), r.who, r.ref(routeValue), ifMatch(r, newRoute))
 }

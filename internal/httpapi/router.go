@@ -2,26 +2,56 @@ package httpapi
 
 import (
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 
 	"galley/internal/cms"
 )
 
-// router finds the endpoint for an address. It neither redirects nor cleans:
-// an address is what was sent. A value in an address may hold escaped slashes,
-// and a pathname may be written with plain ones, which no router of the
-// standard library allows.
+// endpoint is a row of the route table, which routing, permission checks, body
+// decoding and the OpenAPI document use. Its texts are in openapi_text.go.
+type endpoint struct {
+	method   string
+	pattern  string
+	name     string // the operation's id
+	scope    cms.Scope
+	siteKey  bool // a Site key may do this too
+	params   []param
+	body     reflect.Type // nil: none
+	status   int          // of success
+	response reflect.Type // nil: no body
+	handle   func(*request) (response, error)
+}
+
+// bodyOptional reports whether an empty body is the same as {}.
+func (e *endpoint) bodyOptional() bool {
+	return e.body == nil || len(requiredFields(e.body)) == 0
+}
+
+// tagged reports whether responses have an entity tag. Those with an App key
+// have none, since they can't be read again.
+func (e *endpoint) tagged() bool { return e.response != typ[AppWithKey]() }
+
+// path is the pattern as the OpenAPI document has it.
+func (e *endpoint) path() string { return withoutKinds.Replace(e.pattern) }
+
+var withoutKinds = strings.NewReplacer("...}", "}", ":id}", "}")
+
+func typ[T any]() reflect.Type { return reflect.TypeFor[T]() }
+
+// router finds the endpoint for a path. It neither redirects nor cleans paths. A
+// value in a path may have escaped slashes, and a pathname may have plain ones,
+// which http.ServeMux does not support.
 type router struct {
 	patterns []pattern // most specific first
 }
 
-// pattern is an address with its endpoints by method. Its segments are fixed,
-// or {name} for any one segment, {name:id} for an id, or {name...} for all
-// that is left.
+// pattern is a path with its endpoints by method. Its segments are fixed, or
+// {name} for any one segment, {name:id} for an id, or {name...} for the rest.
 type pattern struct {
 	segments  []string
-	tail      bool // the last segment is for all that is left
+	tail      bool // the last segment matches the rest
 	endpoints map[string]*endpoint
 }
 
@@ -59,8 +89,8 @@ func (p pattern) rank() string {
 	return b.String()
 }
 
-// route finds the endpoint of a request and the values in its address. With no
-// endpoint, allow lists the methods that the address has, if any.
+// route returns the endpoint of a request and the values in its path. Without an
+// endpoint, allow lists the methods of the path, if any.
 func (r router) route(method, escapedPath string) (found *endpoint, values map[string]string, allow []string) {
 	if !strings.HasPrefix(escapedPath, "/") {
 		return nil, nil, nil
@@ -77,8 +107,8 @@ func (r router) route(method, escapedPath string) (found *endpoint, values map[s
 		for m := range p.endpoints {
 			allow = append(allow, m)
 		}
-		// An id with a known suffix is that endpoint and nothing else. A
-		// fixed word, such as batch, may be a pathname to other methods.
+		// An id with a known suffix matches no other pattern. A fixed
+		// segment, such as batch, may be a pathname for other methods.
 		if strings.Contains(p.rank(), "b") {
 			break
 		}

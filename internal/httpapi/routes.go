@@ -2,48 +2,14 @@ package httpapi
 
 import (
 	"net/http"
-	"reflect"
-	"strings"
 
 	"galley/internal/cms"
 )
-
-// endpoint is one row of the route table: everything that routing, permission
-// checks, decoding and the interface document need to know about an address.
-// Its words for people are in openapi_text.go, by name.
-type endpoint struct {
-	method  string
-	pattern string
-	name    string // the operation's id
-	scope   cms.Scope
-	siteKey bool // a Site key may do this too
-	params  []param
-	body    reflect.Type // nil: none
-	status  int          // of success
-	answer  reflect.Type // nil: no body
-	handle  func(*request) (answer, error)
-}
-
-// bodyOptional tells whether no body is the same as {}.
-func (e *endpoint) bodyOptional() bool {
-	return e.body == nil || len(requiredFields(e.body)) == 0
-}
-
-// tagged tells whether answers have an entity tag: what shows an App key can't be
-// read again.
-func (e *endpoint) tagged() bool { return e.answer != typ[AppWithKey]() }
-
-// path is the address as the interface document writes it.
-func (e *endpoint) path() string { return withoutForms.Replace(e.pattern) }
-
-var withoutForms = strings.NewReplacer("...}", "}", ":id}", "}")
 
 const (
 	appsOnly   = false
 	siteKeyToo = true
 )
-
-func typ[T any]() reflect.Type { return reflect.TypeFor[T]() }
 
 // endpoints is the route table.
 func (a *API) endpoints() []*endpoint {
@@ -80,7 +46,7 @@ func (a *API) endpoints() []*endpoint {
 		{post, "/v2/sites/{siteId}/restore", "restoreSite", write, appsOnly, nil, nil, 200, typ[Site](), a.restoreSite},
 		{post, "/v2/sites/{siteId}/duplicate", "duplicateSite", write, appsOnly, nil, typ[SiteDuplicate](), 201, typ[Site](), a.duplicateSite},
 		{post, "/v2/sites/{siteId}/rotate-key", "rotateSiteKey", write, appsOnly, nil, typ[KeyRotate](), 200, typ[Site](), a.rotateSiteKey},
-		{get, "/v2/sites/{siteId}/pages", "listSitePages", read, siteKeyToo, pageList, nil, 200, typ[List[Page]](), a.listSitePages},
+		{get, "/v2/sites/{siteId}/pages", "listSitePages", read, siteKeyToo, pageList, nil, 200, typ[List[Page]](), a.listPages},
 
 		{get, "/v2/sites/{siteId}/changes", "listChanges", read, appsOnly, append([]param{paramPageIDs, paramLocales}, list...), nil, 200, typ[Review](), a.listChanges},
 		{post, "/v2/sites/{siteId}/publish", "publishSite", publish, appsOnly, nil, typ[PublishCreate](), 201, typ[Publish](), a.publishSite},

@@ -31,7 +31,7 @@ func newSite(s cms.Site) Site {
 	}
 }
 
-// SiteCreate is the body that makes a site.
+// SiteCreate is the body that creates a site.
 type SiteCreate struct {
 	Name                 cms.Opt[string]            `json:"name" required:"true" minLength:"1" maxLength:"255" doc:"Name of the site; not blank." example:"Shop"`
 	WorkspaceID          cms.Opt[cms.ID]            `json:"workspaceId" doc:"The workspace; the key's own unless given."`
@@ -42,12 +42,10 @@ type SiteCreate struct {
 }
 
 func (b SiteCreate) domain(p *cms.Problems) cms.NewSite {
-	n := cms.NewSite{
+	return clean(p, cms.NewSite{
 		Name: b.Name, WorkspaceID: b.WorkspaceID, HostOrigin: b.HostOrigin,
 		DefaultLocale: b.DefaultLocale, KeyAccess: b.SiteKeyAccess, LocaleMode: b.LocaleManagementMode,
-	}
-	n.Clean(p)
-	return n
+	})
 }
 
 // SitePatch is the body that changes a site.
@@ -61,12 +59,10 @@ type SitePatch struct {
 }
 
 func (b SitePatch) domain(p *cms.Problems) cms.SitePatch {
-	c := cms.SitePatch{
+	return clean(p, cms.SitePatch{
 		Name: b.Name, HostOrigin: b.HostOrigin, DefaultLocale: b.DefaultLocale,
 		DefaultLocalePathPrefix: b.DefaultLocalePathPrefix, KeyAccess: b.SiteKeyAccess, LocaleMode: b.LocaleManagementMode,
-	}
-	c.Clean(p)
-	return c
+	})
 }
 
 // SiteDuplicate is the body that copies a site.
@@ -75,9 +71,7 @@ type SiteDuplicate struct {
 }
 
 func (b SiteDuplicate) domain(p *cms.Problems) cms.DuplicateSite {
-	d := cms.DuplicateSite{Name: b.Name}
-	d.Clean(p)
-	return d
+	return clean(p, cms.DuplicateSite{Name: b.Name})
 }
 
 // KeyRotate is the body that replaces a key.
@@ -86,84 +80,46 @@ type KeyRotate struct {
 }
 
 func (b KeyRotate) domain(p *cms.Problems) cms.RotateKey {
-	k := cms.RotateKey{GraceSeconds: b.GraceSeconds}
-	k.Clean(p)
-	return k
+	return clean(p, cms.RotateKey{GraceSeconds: b.GraceSeconds})
 }
-
-// pathID reads an id in the address. A value that is none can't be any
-// resource.
-func (r *request) pathID(name string, kind cms.Kind) (cms.ID, error) {
-	id, ok := cms.ParseID(r.values[name])
-	if !ok {
-		return id, cms.NotFound(kind)
-	}
-	return id, nil
-}
-
-func (r *request) siteID() (cms.ID, error) { return r.pathID("siteId", cms.KindSite) }
 
 func siteLocation(s cms.Site) string { return "/v2/sites/" + s.ID.String() }
 
-func (a *API) listSites(r *request) (answer, error) {
+func (a *API) listSites(r *request) (response, error) {
 	list, err := a.svc.Sites(r.Context(), r.who, r.query.workspaceID, r.query.list)
 	return ok(newList(list, newSite)), err
 }
 
-func (a *API) createSite(r *request) (answer, error) {
+func (a *API) createSite(r *request) (response, error) {
 	s, err := a.svc.CreateSite(r.Context(), r.who, input(r, SiteCreate.domain))
 	return created(siteLocation(s), newSite(s)), err
 }
 
-func (a *API) getSite(r *request) (answer, error) {
-	id, err := r.siteID()
-	if err != nil {
-		return answer{}, err
-	}
-	s, err := a.svc.Site(r.Context(), r.who, id)
+func (a *API) getSite(r *request) (response, error) {
+	s, err := a.svc.Site(r.Context(), r.who, r.pathID)
 	return ok(newSite(s)).of(s.ID), err
 }
 
-func (a *API) updateSite(r *request) (answer, error) {
-	id, err := r.siteID()
-	if err != nil {
-		return answer{}, err
-	}
-	s, err := a.svc.UpdateSite(r.Context(), r.who, id, input(r, SitePatch.domain), ifMatch(r, newSite))
+func (a *API) updateSite(r *request) (response, error) {
+	s, err := a.svc.UpdateSite(r.Context(), r.who, r.pathID, input(r, SitePatch.domain), ifMatch(r, newSite))
 	return ok(newSite(s)), err
 }
 
-func (a *API) deleteSite(r *request) (answer, error) {
-	id, err := r.siteID()
-	if err != nil {
-		return answer{}, err
-	}
-	return noContent(), a.svc.DeleteSite(r.Context(), r.who, id, ifMatch(r, newSite))
+func (a *API) deleteSite(r *request) (response, error) {
+	return noContent(), a.svc.DeleteSite(r.Context(), r.who, r.pathID, ifMatch(r, newSite))
 }
 
-func (a *API) restoreSite(r *request) (answer, error) {
-	id, err := r.siteID()
-	if err != nil {
-		return answer{}, err
-	}
-	s, err := a.svc.RestoreSite(r.Context(), r.who, id, noFields(r))
+func (a *API) restoreSite(r *request) (response, error) {
+	s, err := a.svc.RestoreSite(r.Context(), r.who, r.pathID, noFields(r))
 	return ok(newSite(s)), err
 }
 
-func (a *API) duplicateSite(r *request) (answer, error) {
-	id, err := r.siteID()
-	if err != nil {
-		return answer{}, err
-	}
-	s, err := a.svc.DuplicateSite(r.Context(), r.who, id, input(r, SiteDuplicate.domain))
+func (a *API) duplicateSite(r *request) (response, error) {
+	s, err := a.svc.DuplicateSite(r.Context(), r.who, r.pathID, input(r, SiteDuplicate.domain))
 	return created(siteLocation(s), newSite(s)), err
 }
 
-func (a *API) rotateSiteKey(r *request) (answer, error) {
-	id, err := r.siteID()
-	if err != nil {
-		return answer{}, err
-	}
-	s, err := a.svc.RotateSiteKey(r.Context(), r.who, id, input(r, KeyRotate.domain))
-	return answer{status: http.StatusOK, body: newSite(s), secret: true}, err
+func (a *API) rotateSiteKey(r *request) (response, error) {
+	s, err := a.svc.RotateSiteKey(r.Context(), r.who, r.pathID, input(r, KeyRotate.domain))
+	return response{status: http.StatusOK, body: newSite(s), secret: true}, err
 }

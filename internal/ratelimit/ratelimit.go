@@ -1,6 +1,5 @@
-// Package ratelimit admits requests at a steady rate with a burst, by the
-// generic cell rate algorithm. It knows nothing of requests or keys: a bucket
-// is a name.
+// Package ratelimit implements rate limits with a burst by the generic cell rate
+// algorithm. Buckets are identified by name.
 package ratelimit
 
 import (
@@ -19,7 +18,7 @@ type Rate struct {
 	Period   time.Duration
 }
 
-// Off tells whether the rate admits everything.
+// Off reports whether the rate admits everything.
 func (r Rate) Off() bool { return r.Requests == 0 }
 
 // UnmarshalText reads REQUESTS/SECONDS, or off.
@@ -45,7 +44,7 @@ func (r Rate) String() string {
 	return fmt.Sprintf("%d/%d", r.Requests, int(r.Period.Seconds()))
 }
 
-// Result tells what became of a request.
+// Result is the result of Take.
 type Result struct {
 	Allowed    bool
 	Remaining  int
@@ -53,8 +52,8 @@ type Result struct {
 	RetryAfter time.Duration // until a request is admitted; 0 if one is now
 }
 
-// take is the algorithm: full is when the bucket will be full again. It
-// returns the new such time.
+// take is the algorithm. full is when the bucket is full again; it returns the new
+// time.
 func (r Rate) take(full, now time.Time) (time.Time, Result) {
 	if full.Before(now) {
 		full = now
@@ -66,8 +65,8 @@ func (r Rate) take(full, now time.Time) (time.Time, Result) {
 	return next, Result{Allowed: true, Remaining: r.remaining(next, now), ResetAfter: next.Sub(now)}
 }
 
-// charge is the algorithm for requests that were done without being asked for:
-// the bucket may owe some, but at most as many as it holds.
+// charge takes n requests without asking. The bucket may go negative, by at most
+// its size.
 func (r Rate) charge(full, now time.Time, n int) time.Time {
 	if full.Before(now) {
 		full = now
@@ -81,11 +80,11 @@ func (r Rate) charge(full, now time.Time, n int) time.Time {
 	return full
 }
 
-// each is the time that one request takes up.
+// each is the time in which one request is refilled.
 func (r Rate) each() time.Duration { return r.Period / time.Duration(r.Requests) }
 
-// burst is the time that a full bucket holds: the period, but for what is lost
-// in rounding, which must not admit one more.
+// burst is the time in which a bucket is refilled: the period, less what is lost
+// by rounding each.
 func (r Rate) burst() time.Duration { return r.each() * time.Duration(r.Requests) }
 
 func (r Rate) remaining(full, now time.Time) int {
@@ -97,23 +96,21 @@ type Memory struct {
 	mu      sync.Mutex
 	buckets map[counted]time.Time
 	swept   time.Time
-	latest  time.Time // that it knows of
+	latest  time.Time // of the times given to Take
 }
 
-// counted is a bucket at a rate. A bucket whose rate is changed starts anew:
-// what was used of the old rate could shut it for far longer than the new one
-// ever would.
+// counted is a bucket at a rate. A bucket whose rate is changed starts full, since
+// the use at the old rate could block it for longer than the new rate would.
 type counted struct {
 	bucket string
 	rate   Rate
 }
 
-// NewMemory makes an empty limiter.
+// NewMemory creates an empty limiter.
 func NewMemory() *Memory { return &Memory{buckets: map[counted]time.Time{}} }
 
-// Take admits a request to a bucket at a time, or does not. Callers look at the
-// clock before they come here, and may come in another order: to one of them, a
-// bucket would seem to take longer than it can.
+// Take takes a request from a bucket if it has one. Concurrent callers may pass
+// times out of order; the latest one counts.
 func (m *Memory) Take(bucket string, rate Rate, now time.Time) Result {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -136,10 +133,10 @@ func (m *Memory) Charge(bucket string, rate Rate, n int, now time.Time) {
 	m.buckets[key] = rate.charge(m.buckets[key], now, n)
 }
 
-// Local is Memory by the clock.
+// Local is Memory with the time of the system.
 type Local struct{ *Memory }
 
-// Take admits a request to a bucket, or does not.
+// Take takes a request from a bucket if it has one.
 func (l Local) Take(_ context.Context, bucket string, rate Rate) Result {
 	return l.Memory.Take(bucket, rate, time.Now())
 }
@@ -149,7 +146,7 @@ func (l Local) Charge(_ context.Context, bucket string, rate Rate, n int) {
 	l.Memory.Charge(bucket, rate, n, time.Now())
 }
 
-// sweepEvery is how often full buckets, which say nothing, are forgotten.
+// sweepEvery is how often full buckets are removed.
 const sweepEvery = time.Minute
 
 func (m *Memory) sweep(now time.Time) {

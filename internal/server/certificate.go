@@ -9,31 +9,24 @@ import (
 	"time"
 )
 
-// checkEvery is how often the files of a certificate are looked at, at most.
+// checkEvery is how often the files of a certificate are checked, at most.
 const checkEvery = time.Second
 
-// Certificate is a certificate in files that may be replaced while the server
-// runs.
+// Certificate is a certificate whose files may be replaced while the server runs.
 type Certificate struct {
 	certFile, keyFile string
 	log               *slog.Logger
 
 	mu      sync.Mutex
 	current *tls.Certificate
-	seen    [2]fileState // of the files when they were last read
+	seen    string // the state of the files when they were last read
 	checked time.Time
-}
-
-// fileState changes whenever a file is written.
-type fileState struct {
-	modified time.Time
-	size     int64
 }
 
 // LoadCertificate reads a certificate and its key from PEM files.
 func LoadCertificate(certFile, keyFile string, log *slog.Logger) (*Certificate, error) {
 	c := &Certificate{certFile: certFile, keyFile: keyFile, log: log, checked: time.Now()}
-	c.seen = c.look()
+	c.seen = c.state()
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
 		return nil, fmt.Errorf("can't use the certificate %s with the key %s: %w", certFile, keyFile, err)
@@ -42,8 +35,7 @@ func LoadCertificate(certFile, keyFile string, log *slog.Logger) (*Certificate, 
 	return c, nil
 }
 
-// Get is the certificate as it is in the files now. While they can't be used,
-// it is the last one that could.
+// Get returns the certificate in the files, or the last valid one.
 func (c *Certificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +47,7 @@ func (c *Certificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 }
 
 func (c *Certificate) refresh() {
-	found := c.look()
+	found := c.state()
 	if found == c.seen {
 		return
 	}
@@ -69,13 +61,12 @@ func (c *Certificate) refresh() {
 	c.log.Info("the certificate was renewed", "certificate", c.certFile, "until", pair.Leaf.NotAfter)
 }
 
-// look tells the state of both files. A file that is not there has none, which
-// is a change too.
-func (c *Certificate) look() (found [2]fileState) {
-	for i, name := range []string{c.certFile, c.keyFile} {
+// state changes whenever one of the files is written, created or removed.
+func (c *Certificate) state() (state string) {
+	for _, name := range []string{c.certFile, c.keyFile} {
 		if info, err := os.Stat(name); err == nil {
-			found[i] = fileState{info.ModTime(), info.Size()}
+			state += fmt.Sprintln(name, info.ModTime().UnixNano(), info.Size())
 		}
 	}
-	return found
+	return state
 }

@@ -4,8 +4,8 @@ package server
 
 import "syscall"
 
-// maxFiles is how many files and connections the process may have open. Go has
-// raised the soft limit to the hard one by now.
+// maxFiles is the limit on open files. Go has raised the soft limit to the hard
+// one.
 func maxFiles() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

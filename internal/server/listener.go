@@ -13,7 +13,7 @@ import (
 // limit wait in the kernel's queue until another one closes.
 type limitListener struct {
 	net.Listener
-	places *semaphore.Weighted
+	slots  *semaphore.Weighted
 	open   *atomic.Int64
 	closed context.Context
 	cancel context.CancelFunc
@@ -24,21 +24,21 @@ func newLimitListener(l net.Listener, most int, open *atomic.Int64) *limitListen
 	return &limitListener{l, semaphore.NewWeighted(int64(most)), open, closed, cancel}
 }
 
-// Accept waits until there is room for a connection, and then for one.
+// Accept waits until another connection may be opened, and then for one.
 func (l *limitListener) Accept() (net.Conn, error) {
-	if l.places.Acquire(l.closed, 1) != nil {
+	if l.slots.Acquire(l.closed, 1) != nil {
 		return nil, net.ErrClosed
 	}
 	conn, err := l.Listener.Accept()
 	if err != nil {
-		l.places.Release(1)
+		l.slots.Release(1)
 		return nil, err
 	}
 	l.open.Add(1)
-	return &limitedConn{Conn: conn, release: sync.OnceFunc(func() { l.open.Add(-1); l.places.Release(1) })}, nil
+	return &limitedConn{Conn: conn, release: sync.OnceFunc(func() { l.open.Add(-1); l.slots.Release(1) })}, nil
 }
 
-// Close also ends an Accept that waits for room.
+// Close also ends an Accept that waits for another connection to close.
 func (l *limitListener) Close() error {
 	l.cancel()
 	return l.Listener.Close()
@@ -54,8 +54,8 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite lets net/http end an answer before it stops reading: the client
-// would lose the answer if the connection were reset.
+// CloseWrite is used by net/http to end a response before it stops reading: a
+// reset of the connection could lose the response.
 func (c *limitedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -67,8 +67,7 @@ func (c *limitedConn) CloseWrite() error {
 // of the store.
 const otherFiles = 512
 
-// RoomFor returns how many of so many connections the process's limit on open
-// files leaves room for.
+// RoomFor returns how many of the connections the limit on open files allows.
 func RoomFor(connections int) int {
 	files := maxFiles()
 	if files == 0 {

@@ -1,5 +1,5 @@
-// Package server runs a handler on a port, and the work that goes on beside
-// requests, until it is told to stop.
+// Package server runs a handler on a port, and jobs beside it, until it is
+// stopped.
 package server
 
 import (
@@ -21,16 +21,16 @@ import (
 
 // Deadlines bound the time that one connection may take.
 type Deadlines struct {
-	Header time.Duration // from the first byte of a request to the end of its head, and for TLS to be agreed on
+	Header time.Duration // from the first byte of a request to the end of its headers, and for the TLS handshake
 	Body   time.Duration // from the first byte of a request to the end of its body
-	Write  time.Duration // from the end of a request's head to the end of its answer
+	Write  time.Duration // from the end of a request's headers to the end of its response
 	Idle   time.Duration // between requests
 }
 
 const (
 	maxHeaderBytes = 32 << 10
 
-	// shutdownTimeout is how long requests under way may take to finish.
+	// shutdownTimeout bounds the time that requests in flight may take to finish.
 	shutdownTimeout = 20 * time.Second
 )
 
@@ -49,8 +49,8 @@ func Listen(ctx context.Context, addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// network keeps an address of IPv4 from being listened on with IPv6, too: Go
-// takes 0.0.0.0 for every address that there is.
+// network returns tcp4 for an IPv4 address: with tcp, Go listens for 0.0.0.0 on
+// IPv6, too.
 func network(addr string) string {
 	host, _, _ := net.SplitHostPort(addr)
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
@@ -59,29 +59,29 @@ func network(addr string) string {
 	return "tcp"
 }
 
-// ErrStopping is why a server that was told to stop is not ready.
+// ErrStopping is why a server that stops is not ready.
 var ErrStopping = errors.New("stopping")
 
-// Job is work that goes on beside requests.
+// Job is periodic work.
 type Job struct {
 	Name  string
 	Every time.Duration
-	// First is how long after the start it runs for the first time; 0: Every.
+	// First is the delay of the first run; 0: Every.
 	First time.Duration
 	Run   func(context.Context) error
-	// AtStop runs it once more before the server ends.
+	// AtStop runs it once more when the server stops.
 	AtStop bool
 }
 
 // Server is a handler on a port. Its exported fields are set before it runs.
 type Server struct {
 	Deadlines Deadlines
-	// TLS is what the server speaks; nil: plain HTTP.
+	// TLS is the configuration of TLS; nil: plain HTTP.
 	TLS *tls.Config
-	// MaxConnections are open at a time; 0: any number.
+	// MaxConnections bounds the open connections; 0: no bound.
 	MaxConnections int
-	// Check tells whether the server's dependencies work. It runs twice a second,
-	// and Ready returns its last result; nil: there are none.
+	// Check reports whether the server's dependencies work. It runs twice a
+	// second, and Ready returns its last result; nil: there are none.
 	Check func(context.Context) error
 
 	log      *slog.Logger
@@ -92,8 +92,8 @@ type Server struct {
 	open     atomic.Int64
 }
 
-// New makes a server that does not run yet. drain is how long it goes on
-// serving, not ready, once its context ends.
+// New creates a server. drain is how long it continues to serve, but is not
+// ready, after its context ends.
 func New(log *slog.Logger, drain time.Duration, jobs ...Job) *Server {
 	return &Server{
 		Deadlines: Deadlines{Header: 5 * time.Second, Body: 60 * time.Second, Write: 60 * time.Second, Idle: 120 * time.Second},
@@ -101,12 +101,12 @@ func New(log *slog.Logger, drain time.Duration, jobs ...Job) *Server {
 	}
 }
 
-// Connections returns how many are open.
+// Connections returns the number of open connections.
 func (s *Server) Connections() int { return int(s.open.Load()) }
 
-// Crowded tells that connections should not be kept for later requests: more
-// than half of the permitted ones are open, or the server stops. A proxy that
-// sends a request on a connection that is being closed can't tell whether it was
+// Crowded reports whether connections should be closed after their request: more
+// than half of MaxConnections are open, or the server stops. A proxy that sends a
+// request on a connection that is being closed can't know whether it was
 // processed.
 func (s *Server) Crowded() bool {
 	return s.stopping.Load() || s.MaxConnections > 0 && s.Connections() > s.MaxConnections/2
@@ -129,30 +129,22 @@ const (
 	checkTimeout  = 2 * time.Second
 )
 
-// keepChecking runs Check until the context ends.
-func (s *Server) keepChecking(ctx context.Context) {
-	ticker := time.NewTicker(checkInterval)
-	defer ticker.Stop()
-	for {
-		attempt, cancel := context.WithTimeout(ctx, checkTimeout)
-		err := s.Check(attempt)
-		cancel()
-		if ctx.Err() != nil {
-			return
-		}
-		if before := s.checked.Swap(&err); err != nil && (before == nil || *before == nil) {
-			s.log.Warn("not ready", "error", err.Error())
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+// check runs Check and stores its result.
+func (s *Server) check(ctx context.Context) error {
+	attempt, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	err := s.Check(attempt)
+	if ctx.Err() != nil {
+		return nil // the server stops
 	}
+	if before := s.checked.Swap(&err); err != nil && (before == nil || *before == nil) {
+		s.log.Warn("not ready", "error", err.Error())
+	}
+	return nil
 }
 
-// Run serves until the context ends; then readiness goes off, requests under
-// way finish, and Run returns nil.
+// Run serves until the context ends. Then the server is no longer ready, requests
+// in flight finish, and Run returns nil.
 func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	srv := &http.Server{
 		Handler:           handler,
@@ -163,7 +155,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Ha
 		MaxHeaderBytes:    maxHeaderBytes,
 		TLSConfig:         s.TLS,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-		// "OPTIONS *" is answered like any other address.
+		// "OPTIONS *" is handled like any other request.
 		DisableGeneralOptionsHandler: true,
 	}
 	failed := make(chan error, 1)
@@ -172,7 +164,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Ha
 	jobsCtx, stopJobs := context.WithCancel(ctx)
 	var jobs sync.WaitGroup
 	if s.Check != nil {
-		jobs.Go(func() { s.keepChecking(jobsCtx) })
+		jobs.Go(func() { s.repeat(jobsCtx, Job{Every: checkInterval, First: 1, Run: s.check}) })
 	}
 	for _, job := range s.jobs {
 		jobs.Go(func() { s.repeat(jobsCtx, job) })
@@ -199,7 +191,7 @@ func (s *Server) serve(srv *http.Server, listener net.Listener) error {
 	if s.TLS == nil {
 		return srv.Serve(limited)
 	}
-	return srv.ServeTLS(limited, "", "") // the certificate is the configuration's
+	return srv.ServeTLS(limited, "", "") // the configuration has the certificate
 }
 
 func (s *Server) stop(srv *http.Server) error {
@@ -218,7 +210,7 @@ func (s *Server) stop(srv *http.Server) error {
 func (s *Server) repeat(ctx context.Context, job Job) {
 	next := time.NewTimer(cmp.Or(job.First, job.Every))
 	defer next.Stop()
-	var told time.Time // of a failure; zero: it works
+	var logged time.Time // when a failure was logged; zero: the job works
 	for {
 		select {
 		case <-ctx.Done():
@@ -228,20 +220,20 @@ func (s *Server) repeat(ctx context.Context, job Job) {
 		next.Reset(job.Every)
 		switch err := job.Run(ctx); {
 		case ctx.Err() != nil:
-		case err == nil && !told.IsZero():
+		case err == nil && !logged.IsZero():
 			s.log.Info("job works again", "job", job.Name)
-			told = time.Time{}
-		case err != nil && time.Since(told) > tellAgain:
+			logged = time.Time{}
+		case err != nil && time.Since(logged) > logAgain:
 			s.log.Error("job failed", "job", job.Name, "error", err.Error())
-			told = time.Now()
+			logged = time.Now()
 		}
 	}
 }
 
-// tellAgain is how often the log is told of a job that goes on failing.
-const tellAgain = time.Minute
+// logAgain is how often the failures of a job are logged.
+const logAgain = time.Minute
 
-// finishTimeout bounds the last run of the jobs that want one.
+// finishTimeout bounds the last run of jobs with AtStop.
 const finishTimeout = 5 * time.Second
 
 func (s *Server) finishJobs() {

@@ -16,31 +16,31 @@ import (
 	"galley/internal/service"
 )
 
-// answer is what a handler found: a status and a wire type, or no body.
-type answer struct {
+// response is the result of a handler.
+type response struct {
 	status   int
-	body     any    // a wire type
+	body     any    // a wire type; nil: raw or none
 	raw      []byte // or one that is encoded already
 	location string
-	secret   bool // the body has a key: nobody may store it
+	secret   bool // the body has a key and must not be cached
 
-	about  []cms.Subject // all that a read follows from; nil: it is not to be kept
-	onSend func()        // to be called each time that the answer is given out
+	about  []cms.Subject // everything that a read depends on; nil: it must not be cached
+	onSend func()        // called each time that the response is sent; nil: nothing
 }
 
-// of says that a read follows from a site without its drafts.
-func (ans answer) of(site cms.ID) answer {
-	ans.about = []cms.Subject{{ID: site}}
-	return ans
+// of marks a read that depends on a site, but not on its pages.
+func (res response) of(site cms.ID) response {
+	res.about = []cms.Subject{{ID: site}}
+	return res
 }
 
-func ok(body any) answer { return answer{status: http.StatusOK, body: body} }
+func ok(body any) response { return response{status: http.StatusOK, body: body} }
 
-func created(location string, body any) answer {
-	return answer{status: http.StatusCreated, body: body, location: location}
+func created(location string, body any) response {
+	return response{status: http.StatusCreated, body: body, location: location}
 }
 
-// encode turns a wire type into a line of JSON. Wire types always encode.
+// encode encodes a wire type as a line of JSON. It never fails for wire types.
 func encode(body any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -51,20 +51,20 @@ func encode(body any) []byte {
 	return b.Bytes()
 }
 
-// encoded is the body as it goes over the wire.
-func (ans answer) encoded() []byte {
+// encoded returns the body as it is sent.
+func (res response) encoded() []byte {
 	switch {
-	case ans.status == http.StatusNoContent:
+	case res.status == http.StatusNoContent:
 		return []byte{}
-	case ans.body == nil:
-		return ans.raw
+	case res.body == nil:
+		return res.raw
 	}
-	return encode(ans.body)
+	return encode(res.body)
 }
 
-func noContent() answer { return answer{status: http.StatusNoContent} }
+func noContent() response { return response{status: http.StatusNoContent} }
 
-// The codes that only the edge answers with.
+// The codes that only this package uses.
 const (
 	codeMethodNotAllowed     cms.Code = "method_not_allowed"
 	codePayloadTooLarge      cms.Code = "payload_too_large"
@@ -89,7 +89,7 @@ var statuses = map[cms.Code]int{
 	cms.CodeUnavailable:        http.StatusServiceUnavailable,
 }
 
-// Error is the body of every answer that is not a success.
+// Error is the body of every response that is not a success.
 type Error struct {
 	Object  string        `json:"object" enum:"error" doc:"Always error."`
 	Code    cms.Code      `json:"code" doc:"What went wrong, for programs." example:"not_found"`
@@ -103,8 +103,8 @@ type ErrorDetail struct {
 	Message string `json:"message" doc:"What is wrong with it." example:"must not be empty"`
 }
 
-// fail answers an error. What is not meant for the caller is logged and
-// answered as an internal error.
+// fail sends an error. Errors other than cms.Error are logged and sent as an
+// internal error.
 func (a *API) fail(w http.ResponseWriter, r *request, err error) {
 	e, known := errors.AsType[*cms.Error](err)
 	if !known {
@@ -124,37 +124,37 @@ func (a *API) fail(w http.ResponseWriter, r *request, err error) {
 	writeJSON(w, statuses[e.Code], encode(body))
 }
 
-// write sends an answer.
-func (a *API) write(w http.ResponseWriter, r *request, ans answer) {
-	if ans.location != "" {
-		w.Header().Set("Location", ans.location)
+// write sends the response of a handler.
+func (a *API) write(w http.ResponseWriter, r *request, res response) {
+	if res.location != "" {
+		w.Header().Set("Location", res.location)
 	}
-	if ans.status == http.StatusNoContent {
-		w.WriteHeader(ans.status)
+	if res.status == http.StatusNoContent {
+		w.WriteHeader(res.status)
 		return
 	}
-	body := ans.encoded()
-	tag := r.entityTag(ans.body, body)
-	if ans.onSend == nil {
-		ans.onSend = func() {}
+	body := res.encoded()
+	tag := r.entityTag(res.body, body)
+	if res.onSend != nil {
+		res.onSend()
 	}
-	ans.onSend()
-	if ans.secret {
+	if res.secret {
 		w.Header().Set("Cache-Control", "no-store")
 	}
 	if !r.endpoint.tagged() {
-		writeJSON(w, ans.status, body)
+		writeJSON(w, res.status, body)
 		return
 	}
-	if len(ans.about) > 0 {
-		r.site = ans.about[0].ID
+	if len(res.about) > 0 {
+		r.site = res.about[0].ID
 	}
-	a.cache.keep(r, ans, body, tag)
-	sendTagged(w, r, ans.status, body, tag)
+	if readOnly(r.Method) {
+		a.cache.keep(r, res, body, tag)
+	}
+	sendTagged(w, r, res.status, body, tag)
 }
 
-// sendTagged sends an answer with its entity tag, or says that the caller has
-// it already.
+// sendTagged sends a response with its entity tag, or 304 if the client has it.
 func sendTagged(w http.ResponseWriter, r *request, status int, body []byte, tag string) {
 	w.Header()["Etag"] = []string{tag}
 	if known := r.Header["If-None-Match"]; known != nil && readOnly(r.Method) &&
@@ -165,20 +165,22 @@ func sendTagged(w http.ResponseWriter, r *request, status int, body []byte, tag 
 	writeJSON(w, status, body)
 }
 
+var contentJSON = []string{"application/json; charset=utf-8"} // shared by all responses
+
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h["Content-Type"] = contentJSON
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the caller may be gone; there is nobody to tell
+	_, _ = w.Write(body) // it fails if the client has disconnected
 }
 
-// used is a wire type with parts that change by mere use. withoutUse leaves them
-// out.
+// used is a wire type with fields that change with use, such as the time of the
+// last request. withoutUse leaves them out.
 type used interface{ withoutUse() any }
 
-// entityTag is a strong validator: it changes with every byte of the answer. What
-// changes by mere use has a part of its own, after a dot.
+// entityTag is a strong validator. Fields that change with use have a part of
+// their own, after a dot.
 func (r *request) entityTag(body any, text []byte) string {
 	tag := r.tagOf(text)
 	if u, ok := body.(used); ok {
@@ -191,22 +193,22 @@ func (r *request) entityTag(body any, text []byte) string {
 // tagLength is how many bytes of a hash a tag has.
 const tagLength = 18
 
-// tagOf mixes the workspace in, so that no tenant's tag is another's, not even
-// that of an empty list.
+// tagOf hashes the workspace with the body, so that tags of tenants always
+// differ.
 func (r *request) tagOf(body []byte) string {
 	workspace := r.who.WorkspaceID()
-	hash, err := blake2b.New(tagLength, nil) // SHA-256 takes up to three times as long where processors know nothing of it
+	hash, err := blake2b.New(tagLength, nil)
 	if err != nil {
-		panic(err) // the length is wrong
+		panic(err) // the length is valid
 	}
 	_, _ = hash.Write(workspace[:]) // a hash never fails
 	_, _ = hash.Write(body)
 	return `"` + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)) + `"`
 }
 
-// tagListed tells whether a conditional header lists a tag that will do. What
-// comes after something that is no tag is not read.
-func tagListed(header []string, does func(tag string) bool) bool {
+// tagListed reports whether a conditional header lists a tag that matches. The
+// rest of a line after a malformed tag is ignored.
+func tagListed(header []string, match func(tag string) bool) bool {
 	if len(header) == 1 && strings.Trim(header[0], blanks) == "*" {
 		return true
 	}
@@ -223,7 +225,7 @@ func tagListed(header []string, does func(tag string) bool) bool {
 			if line != "" && line[0] != ',' {
 				break
 			}
-			if does(tag) {
+			if match(tag) {
 				return true
 			}
 		}
@@ -231,11 +233,12 @@ func tagListed(header []string, does func(tag string) bool) bool {
 	return false
 }
 
-// blanks are what may stand around a tag.
+// blanks may surround a tag.
 const blanks = " \t"
 
-// ifMatch is the request's condition on the resource that it changes. Who reads
-// an app with its own key moves its tag by that, and must be able to change it.
+// ifMatch returns the request's condition on the resource that it changes. It
+// ignores the part of a tag that changes with use: reading an app with its own
+// key changes that part.
 func ifMatch[T, W any](r *request, wire func(T) W) service.Match[T] {
 	header := r.Header.Values("If-Match")
 	if len(header) == 0 {
@@ -252,11 +255,11 @@ func ifMatch[T, W any](r *request, wire func(T) W) service.Match[T] {
 	}
 }
 
-// timestamp is a time as answers show it.
+// timestamp is a time as responses have it.
 type timestamp string
 
-// newTimestamp does without a layout of its own, which time reads anew each time:
-// a list of 20 has up to 60 times.
+// newTimestamp formats milliseconds itself, since a layout other than RFC3339 is
+// slow, and a list of 20 has up to 60 timestamps.
 func newTimestamp(t time.Time) timestamp {
 	milli := t.Nanosecond() / int(time.Millisecond)
 	text := t.UTC().AppendFormat(make([]byte, 0, len("2006-01-02T15:04:05.000Z")), time.RFC3339)

@@ -240,8 +240,8 @@ func BenchmarkListService(b *testing.B) {
 					start := cpu(b)
 					for b.Loop() {
 						p := f.page()
-						ask := service.ReadPages{Locale: locale, After: cms.ID(uuid.MustParse(p.ID)), Query: cms.PageQuery{
-							SiteID: cms.ID(uuid.MustParse(p.SiteID)), Sort: sort, Limit: 20,
+						ask := service.ReadPages{Locale: locale, After: uuid.MustParse(p.ID), Query: cms.PageQuery{
+							SiteID: uuid.MustParse(p.SiteID), Sort: sort, Limit: 20,
 						}}
 						if _, err := f.svc.Pages(ctx, who, ask); err != nil {
 							b.Fatal(err)

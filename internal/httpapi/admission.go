@@ -197,7 +197,7 @@ func (a *API) receive(w http.ResponseWriter, r *request) (release func(), err er
 	a.admission.transfers.Add(-1)
 	if err != nil {
 		r.body, r.unread = body{err: errBodyCut}, false // the deadline has passed for the rest, too
-		return release, nil
+		return release, nil                             //nolint:nilerr // the handler returns it, after the checks that come before the body
 	}
 	_ = control.SetReadDeadline(time.Time{}) // the handler may take longer
 	if r.unread = int64(len(r.body.raw)) > most; r.unread {

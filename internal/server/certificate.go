@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"time"
 )
@@ -62,11 +63,12 @@ func (c *Certificate) refresh() {
 }
 
 // state changes whenever one of the files is written, created or removed.
-func (c *Certificate) state() (state string) {
+func (c *Certificate) state() string {
+	var state strings.Builder
 	for _, name := range []string{c.certFile, c.keyFile} {
 		if info, err := os.Stat(name); err == nil {
-			state += fmt.Sprintln(name, info.ModTime().UnixNano(), info.Size())
+			_, _ = fmt.Fprintln(&state, name, info.ModTime().UnixNano(), info.Size())
 		}
 	}
-	return state
+	return state.String()
 }

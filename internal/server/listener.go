@@ -15,7 +15,7 @@ type limitListener struct {
 	net.Listener
 	slots  *semaphore.Weighted
 	open   *atomic.Int64
-	closed context.Context
+	closed context.Context //nolint:containedctx // it ends with the listener
 	cancel context.CancelFunc
 }
 

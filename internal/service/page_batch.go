@@ -231,10 +231,10 @@ func (b *pageBatch) store(ctx context.Context, tx cms.Tx) error {
 	var changes, updates []cms.PageChange
 	for _, id := range slices.SortedFunc(maps.Keys(b.pages), cms.CompareIDs) {
 		change := cms.PageChange{Before: b.stored[id], After: b.pages[id]}
-		switch {
-		case change.Before == change.After:
+		switch change.Before {
+		case change.After:
 			continue
-		case change.Before == nil:
+		case nil:
 			created = append(created, *change.After)
 		default:
 			updates = append(updates, change)

@@ -50,7 +50,7 @@ const everyKindNull = `select cast('01a1e52f-4384-7663-aab8-774c666423fb' as uui
 	false, cast(null as boolean), cast(null as double precision), cast(0 as bigint), cast(null as bigint), null`
 
 func TestEveryKindOfValueIsRead(t *testing.T) {
-	id := cms.ID(uuid.MustParse("01a1e52f-4384-7663-aab8-774c666423fb"))
+	id := uuid.MustParse("01a1e52f-4384-7663-aab8-774c666423fb")
 	full := everyKind{
 		id, "a é", new(""), new(cms.Frequency("daily")), []byte{0, 255}, -2, -3, -4, 1, 511, 7, true, new(false), new(-0.5),
 		time.UnixMicro(1700000000000001).UTC(), new(time.UnixMicro(-1).UTC()),

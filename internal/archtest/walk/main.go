@@ -49,7 +49,7 @@ func run(ctx context.Context, folder string) error {
 		Limits: httpapi.Limits{App: rate, Site: rate, Auth: rate, Buckets: ratelimit.Local{Memory: ratelimit.NewMemory()}},
 	})
 	send := func(method, target, body string) (string, error) {
-		r := httptest.NewRequest(method, target, strings.NewReader(body))
+		r := httptest.NewRequestWithContext(ctx, method, target, strings.NewReader(body))
 		r.Header.Set("X-Api-Key", string(first.Key))
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()

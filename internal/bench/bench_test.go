@@ -79,18 +79,22 @@ func newFixture(b *testing.B, store *sqlstore.Store, err error) *fixture {
 		b.Fatal(err)
 	}
 	f := &fixture{svc: svc, key: string(first.Key)}
-	f.handler = httpapi.New(httpapi.Options{
-		Service: svc, Log: slog.New(slog.NewJSONHandler(io.Discard, nil)), Registry: prometheus.NewRegistry(),
+	f.handler = newHandler(svc, 0)
+	for range sites {
+		f.fill(b)
+	}
+	return f
+}
+
+func newHandler(svc *service.Service, cacheBytes int64) http.Handler {
+	return httpapi.New(httpapi.Options{
+		Service: svc, Log: slog.New(slog.NewJSONHandler(io.Discard, nil)), Registry: prometheus.NewRegistry(), CacheBytes: cacheBytes,
 		Limits: httpapi.Limits{
 			App:     ratelimit.Rate{Requests: 1e9, Period: time.Second},
 			Buckets: ratelimit.Local{Memory: ratelimit.NewMemory()},
 		},
 		Ready: func() error { return nil }, Version: "bench",
 	})
-	for range sites {
-		f.fill(b)
-	}
-	return f
 }
 
 // fill makes a site of pages, some of them French, and publishes it.
@@ -186,6 +190,18 @@ var views = []struct{ name, query string }{
 	{"draft", ""},
 	{"live", "&versionRef=ref:live"},
 	{"localized", "&versionRef=ref:live&locale=fr"},
+}
+
+// BenchmarkGetCached reads one page that is in the cache.
+func BenchmarkGetCached(b *testing.B) {
+	onBothEngines(b, func(b *testing.B, f *fixture) {
+		f.handler = newHandler(f.svc, 64<<20)
+		target := "/v6/pages/" + f.page().ID
+		b.ReportAllocs()
+		for b.Loop() {
+			f.send(b, "GET", target, "")
+		}
+	})
 }
 
 func BenchmarkGetByID(b *testing.B) {

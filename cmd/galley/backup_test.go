@@ -342,7 +342,7 @@ func TestBadBackupCommandsAreRefused(t *testing.T) {
 		"unused database":    {1, []string{"backup", "--database-url", pgtest.URL(t), file}, "nothing in the store"},
 		"no backup":          {1, []string{"restore", "--data", nowhere, file}, "no such file"},
 		"copy from nowhere":  {1, []string{"copy", "--from", nowhere, "--to", nowhere + "2"}, "no store"},
-		"copy to nobody":     {1, []string{"copy", "--from", data, "--to", "postgres://u:hunter2@127.0.0.1:1/x"}, "can't reach"},
+		"copy out of reach":  {1, []string{"copy", "--from", data, "--to", "postgres://u:hunter2@127.0.0.1:1/x"}, "can't reach"},
 		"copy to mysql":      {1, []string{"copy", "--from", data, "--to", "mysql://u:hunter2@127.0.0.1:1/x"}, "postgres://"},
 		"copy to settings":   {1, []string{"copy", "--from", data, "--to", "host=127.0.0.1 dbname=x password=hunter2"}, "postgres://"},
 		"a folder":           {1, []string{"backup", "--data", data, filepath.Dir(file)}, "is a folder"},

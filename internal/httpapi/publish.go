@@ -178,8 +178,8 @@ func (a *API) publishPage(r *request) (response, error) {
 }
 
 func (a *API) discardPage(r *request) (response, error) {
-	page, gone, err := a.svc.DiscardPage(r.Context(), r.who, r.pathID, noFields(r))
-	if gone {
+	page, err := a.svc.DiscardPage(r.Context(), r.who, r.pathID, noFields(r))
+	if page.DeletedAt != nil {
 		return noContent(), err
 	}
 	return ok(newPage(page)), err

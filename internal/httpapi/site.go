@@ -42,10 +42,9 @@ type SiteCreate struct {
 }
 
 func (b SiteCreate) domain(p *cms.Problems) cms.NewSite {
-	return clean(p, cms.NewSite{
-		Name: b.Name, WorkspaceID: b.WorkspaceID, HostOrigin: b.HostOrigin,
-		DefaultLocale: b.DefaultLocale, KeyAccess: b.SiteKeyAccess, LocaleMode: b.LocaleManagementMode,
-	})
+	return clean(p, cms.NewSite{WorkspaceID: b.WorkspaceID, SitePatch: cms.SitePatch{
+		Name: b.Name, HostOrigin: b.HostOrigin, DefaultLocale: b.DefaultLocale, KeyAccess: b.SiteKeyAccess, LocaleMode: b.LocaleManagementMode,
+	}})
 }
 
 // SitePatch is the body that changes a site.

@@ -233,6 +233,11 @@ func ofPage(ref Ref, version cms.Version) target {
 	}}
 }
 
+// ofEditedPage addresses a page that the draft or the live version has.
+func ofEditedPage(id cms.ID) target {
+	return target{kind: cms.KindPage, ref: Ref{ID: id}, exists: hasDraftOrLive}
+}
+
 // hasDraftOrLive returns NotFound for a page that neither version has.
 func hasDraftOrLive(ctx context.Context, r cms.Reader, siteID, id cms.ID) error {
 	_, err := existingPage(r.Page(ctx, siteID, cms.Draft, id))

@@ -50,16 +50,15 @@ func (s *Service) Changes(ctx context.Context, who Caller, siteID cms.ID, ask cm
 		return Review{}, err
 	}
 	defer release()
-	var list Review
 	version, at, key := s.changes.version(), s.now(), fmt.Sprint(siteID, ask.PageIDs.Value, ask.Locales.Value)
-	err = s.viewSite(ctx, who, ofSite(siteID), func(ctx context.Context, r cms.Reader, f siteSnapshot) error {
+	list, err := viewSite(ctx, s, who, ofSite(siteID), func(ctx context.Context, r cms.Reader, f siteSnapshot) (list Review, err error) {
 		selected, err := f.selection(ctx, r, ask)
 		if err != nil {
-			return err
+			return list, err
 		}
 		place, err := f.changePlace(ctx, r, q.After)
 		if err != nil {
-			return err
+			return list, err
 		}
 		// This check follows the beginning of the view, which then has nothing newer.
 		known, ok := s.knownReviews.GetIfPresent(key)
@@ -69,7 +68,7 @@ func (s *Service) Changes(ctx context.Context, who Caller, siteID cms.ID, ask cm
 		if !whole {
 			list.reviewed = known
 		}
-		return err
+		return list, err
 	})
 	if err == nil {
 		s.knownReviews.Set(key, list.reviewed)
@@ -174,24 +173,21 @@ func (f siteSnapshot) changePlace(ctx context.Context, r cms.Reader, after cms.I
 
 // PublishChanges lists what a publish changed.
 func (s *Service) PublishChanges(ctx context.Context, who Caller, id cms.ID, q cms.ListQuery) (cms.List[ChangeView], error) {
-	var list cms.List[ChangeView]
-	err := s.viewSite(ctx, who, ofPublish(id), func(ctx context.Context, r cms.Reader, f siteSnapshot) error {
+	return viewSite(ctx, s, who, ofPublish(id), func(ctx context.Context, r cms.Reader, f siteSnapshot) (list cms.List[ChangeView], err error) {
 		p, err := r.Publish(ctx, f.site.ID, id)
 		if err != nil {
-			return err
+			return list, err
 		}
 		place, err := f.changePlace(ctx, r, q.After)
-		if err == nil && q.After != cms.NoID {
-			err = cursorError(changedPage(ctx, r, f.site.ID, id, place.PageID))
+		if err == nil {
+			err = checkCursor(q, func() error { return changedPage(ctx, r, f.site.ID, id, place.PageID) })
 		}
 		if err != nil || p.Seq == 0 {
-			return err
+			return list, err
 		}
 		views, err := f.publishedChanges(ctx, r, p, place, q.Limit)
-		list = cms.CutList(views, q.Limit)
-		return err
+		return cms.CutList(views, q.Limit), err
 	})
-	return list, err
 }
 
 // publishedChanges computes more than limit changes after a place, if there are,

@@ -12,44 +12,40 @@ import (
 // and returns how many pages that changes. Pages that were never live are
 // deleted.
 func (s *Service) Discard(ctx context.Context, who Caller, siteID cms.ID, in Input[cms.DiscardRequest]) (pages int, err error) {
-	err = s.inSite(ctx, who, ofSite(siteID), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+	return inSite(ctx, s, who, ofSite(siteID), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (int, []written, error) {
 		ask, err := in()
 		if err != nil {
-			return err
+			return 0, nil, err
 		}
 		selected, err := f.selection(ctx, tx, ask.SelectionRequest)
 		if err != nil {
-			return err
+			return 0, nil, err
 		}
-		pages, err = s.discard(ctx, tx, who, f, selected, ask.Confirm.Value)
-		return err
+		pages, err := s.discard(ctx, tx, who, f, selected, ask.Confirm.Value)
+		return pages, nil, err
 	})
-	return pages, err
 }
 
-// DiscardPage takes a page's draft, deleted or not, back to what is live. A
-// page that was never live is deleted, and gone is true.
-func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID, body Empty) (view PageView, gone bool, err error) {
-	t := target{kind: cms.KindPage, ref: Ref{ID: id}, exists: hasDraftOrLive}
-	err = s.inSite(ctx, who, t, cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
-		if err := hasDraftOrLive(ctx, tx, f.site.ID, id); err != nil {
-			return err
+// DiscardPage takes a page's draft, deleted or not, back to what is live. A page
+// that was never live is deleted.
+func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID, body Empty) (PageView, error) {
+	return inSite(ctx, s, who, ofEditedPage(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (view PageView, _ []written, err error) {
+		err = hasDraftOrLive(ctx, tx, f.site.ID, id)
+		if err == nil {
+			err = body.check()
 		}
-		if err := body.check(); err != nil {
-			return err
+		if err == nil {
+			_, err = s.discard(ctx, tx, who, f, cms.Selection{PageIDs: []cms.ID{id}}, true)
 		}
-		_, err := s.discard(ctx, tx, who, f, cms.Selection{PageIDs: []cms.ID{id}}, true)
 		if cms.CodeOf(err) == cms.CodeConflict {
-			return cms.ErrPathnameTaken
+			err = cms.ErrPathnameTaken
 		}
 		if err != nil {
-			return err
+			return view, nil, err
 		}
 		page, err := tx.Page(ctx, f.site.ID, cms.Draft, id)
-		view, gone = f.inDefault().view(page), page.DeletedAt != nil
-		return err
+		return f.inDefault().view(page), nil, err
 	})
-	return view, gone, err
 }
 
 // discard takes a selection of the draft back to what is live. It holds the site
@@ -89,9 +85,9 @@ func (s *Service) discard(ctx context.Context, tx cms.Tx, who Caller, f siteSnap
 		return 0, err
 	}
 	for chunk := range slices.Chunk(changes, dirtyChunk) {
-		writes := make([]written, len(chunk))
-		for i, c := range chunk {
-			writes[i] = wrotePage(*c.After, lv.view(*c.Before), lv.view(*c.After))
+		var writes []written
+		for _, c := range chunk {
+			writes = append(writes, wrotePage(lv.view(*c.Before), lv.view(*c.After))...)
 		}
 		if err := s.record(ctx, tx, who.actor(), writes...); err != nil {
 			return 0, err

@@ -208,23 +208,18 @@ func (s *Service) CreatePage(ctx context.Context, who Caller, in Input[cms.NewPa
 	if err != nil {
 		return PageView{}, err
 	}
-	var view PageView
-	err = s.inSite(ctx, who, ofSite(n.SiteID.Value), cms.LockShared, func(tx cms.Tx, f siteSnapshot) error {
+	return inSite(ctx, s, who, ofSite(n.SiteID.Value), cms.LockShared, func(tx cms.Tx, f siteSnapshot) (view PageView, _ []written, err error) {
 		page := s.newPage(f.site, n.PagePatch)
 		// A new page has one pathname in every locale, so it conflicts with a
 		// claim in any of them.
 		for _, claim := range page.Claims(f.locales) {
 			if err := tx.TakeFreePathname(ctx, f.site.ID, claim); err != nil {
-				return err
+				return view, nil, err
 			}
 		}
-		if err := tx.CreatePages(ctx, page); err != nil {
-			return err
-		}
 		view = f.inDefault().view(page)
-		return s.record(ctx, tx, who.actor(), wrotePage(page, nil, view))
+		return view, wrotePage(nil, view), tx.CreatePages(ctx, page)
 	})
-	return view, err
 }
 
 func (s *Service) newPage(site cms.Site, patch cms.PagePatch) cms.Page {
@@ -272,64 +267,56 @@ func (s *Service) DelocalizePage(ctx context.Context, who Caller, ref Ref, local
 
 // RestorePage restores a page that was deleted from the draft.
 func (s *Service) RestorePage(ctx context.Context, who Caller, id cms.ID, body Empty) (PageView, error) {
-	var view PageView
 	t := target{kind: cms.KindPage, ref: Ref{ID: id}}
-	err := s.inSite(ctx, who, t, cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+	return inSite(ctx, s, who, t, cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (view PageView, _ []written, err error) {
 		before, err := tx.LockPage(ctx, f.site.ID, cms.Draft, id)
-		if err != nil {
-			return err
+		if err == nil {
+			err = body.check()
 		}
-		if err := body.check(); err != nil {
-			return err
+		if err != nil {
+			return view, nil, err
 		}
 		if before.DeletedAt == nil {
-			return cms.Conflict("The page is not deleted")
+			return view, nil, cms.Conflict("The page is not deleted")
 		}
 		after := before
 		after.DeletedAt = nil
-		if _, err := s.savePage(ctx, tx, f.locales, before, &after); err != nil {
-			return err
-		}
+		_, err = s.savePage(ctx, tx, f.locales, before, &after)
 		view = f.inDefault().view(after)
-		return s.record(ctx, tx, who.actor(), wrotePage(after, nil, view))
+		return view, wrotePage(nil, view), err
 	})
-	return view, err
 }
 
-type pageRule func(lv localeView, page cms.Page) (cms.Page, error)
-
 // changePage loads a page's draft, applies a rule and saves what changed.
-func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale string, match Match[PageView], rule pageRule) (PageView, error) {
+func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale string, match Match[PageView], rule func(localeView, cms.Page) (cms.Page, error)) (PageView, error) {
 	lock := cms.LockShared
 	if locale != "" {
 		lock = cms.LockExclusive // a locale's pathnames may conflict with those of any page
 	}
-	var view PageView
-	err := s.inSite(ctx, who, ofPage(ref, cms.Draft), lock, func(tx cms.Tx, f siteSnapshot) error {
+	return inSite(ctx, s, who, ofPage(ref, cms.Draft), lock, func(tx cms.Tx, f siteSnapshot) (view PageView, _ []written, err error) {
 		lv, err := f.in(locale)
 		if err != nil {
-			return err
+			return view, nil, err
 		}
 		before, err := lockPage(ctx, tx, f.site, lv, ref)
 		if err != nil {
-			return err
+			return view, nil, err
 		}
 		after, err := rule(lv, before)
-		if err != nil {
-			return err
-		}
 		was := lv.view(before)
-		if err := match.check(was); err != nil {
-			return err
+		if err == nil {
+			err = match.check(was)
+		}
+		if err != nil {
+			return view, nil, err
 		}
 		changed, err := s.savePage(ctx, tx, f.locales, before, &after)
 		view = lv.view(after)
 		if err != nil || !changed {
-			return err
+			return view, nil, err
 		}
-		return s.record(ctx, tx, who.actor(), wrotePage(after, was, view))
+		return view, wrotePage(was, view), nil
 	})
-	return view, err
 }
 
 // savePage stores a page and the time of its change, and reports whether there
@@ -353,6 +340,7 @@ func (s *Service) stampChange(before cms.Page, after *cms.Page) bool {
 	return true
 }
 
-func wrotePage(p cms.Page, before, after any) written {
-	return written{cms.KindPage, p.ID, p.SiteID, before, after}
+// wrotePage is a write of a page; before is nil for a new one.
+func wrotePage(before any, after PageView) []written {
+	return []written{{cms.KindPage, after.ID, after.SiteID, before, after}}
 }

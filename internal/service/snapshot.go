@@ -34,9 +34,9 @@ func (s *Service) read(ctx context.Context, who Caller, siteID *cms.ID, read fun
 }
 
 // viewSite reads from the site of a target in one consistent view.
-func (s *Service) viewSite(ctx context.Context, who Caller, t target, read func(context.Context, cms.Reader, siteSnapshot) error) error {
+func viewSite[T any](ctx context.Context, s *Service, who Caller, t target, read func(context.Context, cms.Reader, siteSnapshot) (T, error)) (result T, err error) {
 	siteID := t.ref.SiteID
-	return s.read(ctx, who, &siteID, func(ctx context.Context, from source) error {
+	err = s.read(ctx, who, &siteID, func(ctx context.Context, from source) error {
 		asOf := s.changes.version()
 		return from.View(ctx, func(r cms.Reader) error {
 			f, err := s.readSite(ctx, r, who, t, asOf)
@@ -44,9 +44,36 @@ func (s *Service) viewSite(ctx context.Context, who Caller, t target, read func(
 				return err
 			}
 			siteID = f.site.ID
-			return read(ctx, r, f)
+			result, err = read(ctx, r, f)
+			return err
 		})
 	})
+	return result, err
+}
+
+// view reads from the store in one consistent view.
+func view[T any](ctx context.Context, s *Service, read func(cms.Reader) (T, error)) (result T, err error) {
+	err = s.store.View(ctx, func(r cms.Reader) (err error) {
+		result, err = read(r)
+		return err
+	})
+	return result, err
+}
+
+// checkCursor returns ErrCursor if find does not find the cursor of a list.
+func checkCursor(q cms.ListQuery, find func() error) error {
+	if q.After == cms.NoID {
+		return nil
+	}
+	return cursorError(find())
+}
+
+// cursorError turns a cursor that is not found into a bad request.
+func cursorError(err error) error {
+	if cms.CodeOf(err) == cms.CodeNotFound {
+		return cms.ErrCursor
+	}
+	return err
 }
 
 // readSite returns the site of a target, or the error that the caller gets. It

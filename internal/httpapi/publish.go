@@ -62,7 +62,7 @@ func newChange(c service.ChangeView) Change {
 		PreviousPathname: c.PreviousPathname, Fields: make([]FieldChange, len(c.Fields)),
 	}
 	for i, f := range c.Fields {
-		w.Fields[i] = FieldChange{f.Field, f.From, f.To}
+		w.Fields[i] = FieldChange(f)
 	}
 	return w
 }
@@ -87,10 +87,6 @@ type Selected struct {
 	Locales cms.Opt[[]string] `json:"locales" minItems:"1" maxItems:"1000" doc:"Only the values of these locales, by code or id: the default locale's are the pages' own values, creations and deletions."`
 }
 
-func (b Selected) domain() cms.SelectionRequest {
-	return cms.SelectionRequest{PageIDs: b.PageIDs, Locales: b.Locales}
-}
-
 // DiscardCreate is the body that discards the draft.
 type DiscardCreate struct {
 	Selected
@@ -98,7 +94,7 @@ type DiscardCreate struct {
 }
 
 func (b DiscardCreate) domain(p *cms.Problems) cms.DiscardRequest {
-	return clean(p, cms.DiscardRequest{SelectionRequest: b.Selected.domain(), Confirm: b.Confirm})
+	return clean(p, cms.DiscardRequest{SelectionRequest: cms.SelectionRequest(b.Selected), Confirm: b.Confirm})
 }
 
 // Discard counts what was discarded.
@@ -119,7 +115,7 @@ type PublishCreate struct {
 
 func (b PublishCreate) domain(p *cms.Problems) cms.PublishRequest {
 	r := cms.PublishRequest{
-		SelectionRequest: b.Selected.domain(), Plan: b.Plan, Name: b.Name, PublishAt: b.PublishAt, Confirm: b.Confirm,
+		SelectionRequest: cms.SelectionRequest(b.Selected), Plan: b.Plan, Name: b.Name, PublishAt: b.PublishAt, Confirm: b.Confirm,
 	}
 	r.Clean(p, time.Now())
 	return r

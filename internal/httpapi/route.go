@@ -48,7 +48,7 @@ func (a *API) getRoute(r *request) (response, error) {
 
 func (a *API) updateRoute(r *request) (response, error) {
 	route, err := a.svc.UpdateRoute(r.Context(), r.who, r.ref(routeValue), input(r, func(b RoutePatch, p *cms.Problems) cms.RoutePatch {
-		c := cms.RoutePatch{Pathname: b.Pathname}
+		c := cms.RoutePatch(b)
 		c.Clean(p, r.query.skipValidation)
 		return c
 	}), ifMatch(r, newRoute))

@@ -35,7 +35,7 @@ type ReadPage struct {
 func (s *Service) Page(ctx context.Context, who Caller, q ReadPage) (PageView, error) {
 	var view PageView
 	siteID := q.Ref.SiteID
-	err := s.read(ctx, who, &siteID, func(ctx context.Context, from source) (err error) {
+	err := s.read(ctx, who, &siteID, func(ctx context.Context, from cms.Source) (err error) {
 		var ok bool
 		if view, ok = s.findPageView(ctx, from, who, q); !ok {
 			view, err = s.pageIn(ctx, from, who, q)
@@ -47,7 +47,7 @@ func (s *Service) Page(ctx context.Context, who Caller, q ReadPage) (PageView, e
 }
 
 // findPageView reads a page in one statement.
-func (s *Service) findPageView(ctx context.Context, from source, who Caller, q ReadPage) (PageView, bool) {
+func (s *Service) findPageView(ctx context.Context, from cms.Source, who Caller, q ReadPage) (PageView, bool) {
 	if q.Version.Publish != cms.NoID {
 		return PageView{}, false
 	}
@@ -86,7 +86,7 @@ func effective(found []cms.FoundPage, localeID cms.ID, pathname string) (cms.Pag
 }
 
 // pageIn reads a page in a view.
-func (s *Service) pageIn(ctx context.Context, from source, who Caller, q ReadPage) (PageView, error) {
+func (s *Service) pageIn(ctx context.Context, from cms.Source, who Caller, q ReadPage) (PageView, error) {
 	t := ofPage(q.Ref, q.Version.Version)
 	if q.Version.Publish != cms.NoID {
 		t.exists = pageEverExisted

@@ -123,7 +123,8 @@ func (s *Service) failPublish(ctx context.Context, p *cms.Publish, cause error) 
 			return err
 		}
 		before := now
-		now.Status, now.Reason = cms.StatusFailed, new(reasonOf(cause))
+		reason := strings.TrimPrefix(cause.Error(), string(cms.CodeOf(cause))+": ")
+		now.Status, now.Reason = cms.StatusFailed, &reason
 		*p, marked = now, true
 		if err := tx.UpdatePublish(ctx, now); err != nil {
 			return err
@@ -131,14 +132,6 @@ func (s *Service) failPublish(ctx context.Context, p *cms.Publish, cause error) 
 		return s.record(ctx, tx, scheduler(site, now), wrotePublish(before, now)...)
 	})
 	return marked, err
-}
-
-func reasonOf(err error) string {
-	message := err.Error()
-	if _, after, ok := strings.Cut(message, ": "); ok {
-		message = after // without the code
-	}
-	return message
 }
 
 // PurgeHistory removes for good what is only seen by reading publishes older

@@ -12,7 +12,7 @@ import (
 // Site reads a site.
 func (s *Service) Site(ctx context.Context, who Caller, id cms.ID) (cms.Site, error) {
 	var site cms.Site
-	err := s.read(ctx, who, &id, func(ctx context.Context, from source) (err error) {
+	err := s.read(ctx, who, &id, func(ctx context.Context, from cms.Source) (err error) {
 		site, err = who.checkSite(from.Site(ctx, id))
 		return err
 	})

@@ -18,15 +18,9 @@ type siteSnapshot struct {
 
 const maxSnapshots = 20_000
 
-// source is where reads go: the store or its replica.
-type source interface {
-	cms.Reader
-	View(ctx context.Context, read func(cms.Reader) error) error
-}
-
 // read reads from one site, on the replica if that is current. A read that finds
 // the site itself must set siteID. It may run a second time, on the store.
-func (s *Service) read(ctx context.Context, who Caller, siteID *cms.ID, read func(context.Context, source) error) error {
+func (s *Service) read(ctx context.Context, who Caller, siteID *cms.ID, read func(context.Context, cms.Source) error) error {
 	if s.Replica != nil && s.readReplica(ctx, who, siteID, read) {
 		return nil
 	}
@@ -36,7 +30,7 @@ func (s *Service) read(ctx context.Context, who Caller, siteID *cms.ID, read fun
 // viewSite reads from the site of a target in one consistent view.
 func viewSite[T any](ctx context.Context, s *Service, who Caller, t target, read func(context.Context, cms.Reader, siteSnapshot) (T, error)) (result T, err error) {
 	siteID := t.ref.SiteID
-	err = s.read(ctx, who, &siteID, func(ctx context.Context, from source) error {
+	err = s.read(ctx, who, &siteID, func(ctx context.Context, from cms.Source) error {
 		asOf := s.changes.version()
 		return from.View(ctx, func(r cms.Reader) error {
 			f, err := s.readSite(ctx, r, who, t, asOf)
@@ -175,7 +169,7 @@ func (s *Service) isCurrent(f siteSnapshot, revision int64) bool {
 
 // snapshotOf returns the snapshot with a revision that was read outside of a
 // view, unless the site has another by now.
-func (s *Service) snapshotOf(ctx context.Context, from source, siteID cms.ID, revision int64) (siteSnapshot, bool) {
+func (s *Service) snapshotOf(ctx context.Context, from cms.Source, siteID cms.ID, revision int64) (siteSnapshot, bool) {
 	if known, ok := s.snapshots.GetIfPresent(siteID); ok && s.isCurrent(known, revision) {
 		return known, true
 	}

@@ -121,17 +121,3 @@ func fill(file *os.File, write func(io.Writer) error) error {
 	}
 	return file.Sync()
 }
-
-// openExisting is openStore without creating a SQLite database.
-func openExisting(c config.Store) (*sqlstore.Store, error) {
-	if c.DatabaseURL != "" || c.Data == "" {
-		return openStore(c, nil)
-	}
-	switch _, err := os.Stat(filepath.Join(c.Data, sqlstore.DatabaseFile)); {
-	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("there is no store in %s: pass the folder of a store, or the URL of a database (%w)", c.Data, err)
-	case err != nil:
-		return nil, fmt.Errorf("can't read the store in %s: %w", c.Data, err)
-	}
-	return openStore(c, nil)
-}

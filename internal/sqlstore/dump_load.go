@@ -44,21 +44,16 @@ func (s *Store) Load(ctx context.Context, version int64, send func(Sink) error) 
 	// A store that is neither empty nor ready is of no use: this is not cancelled.
 	ctx = context.WithoutCancel(ctx)
 	if _, err = s.Migrate(ctx); err == nil {
-		err = s.gatherStatistics(ctx)
+		schema, err = schemaAt(ctx, latestSchema)
+	}
+	if err == nil {
+		_, err = s.db.ExecContext(ctx, s.dialect.filled(schema.names))
+		err = s.fail(ctx, err)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotReady, err)
 	}
 	return nil
-}
-
-func (s *Store) gatherStatistics(ctx context.Context) error {
-	schema, err := schemaAt(ctx, latestSchema)
-	if err != nil {
-		return err
-	}
-	_, err = s.db.ExecContext(ctx, s.dialect.filled(schema.tableNames()))
-	return s.fail(ctx, err)
 }
 
 // withoutIndexes drops the schema's indexes and creates them again after a callback
@@ -96,12 +91,9 @@ func (s *Store) prepareLoad(ctx context.Context, version int64) (*schema, error)
 	if version > latestSchema {
 		return nil, fmt.Errorf("the rows are of schema version %d, and this program knows versions up to %d: use a newer galley", version, latestSchema)
 	}
-	there, err := s.queries.schemaVersion(ctx)
+	there, err := s.queries.knownVersion(ctx)
 	if err != nil {
 		return nil, err
-	}
-	if there > latestSchema {
-		return nil, &NewerStoreError{there, latestSchema}
 	}
 	newest, err := schemaAt(ctx, max(there, version))
 	if err != nil {
@@ -125,15 +117,15 @@ func (s *Store) prepareLoad(ctx context.Context, version int64) (*schema, error)
 
 // checkEmpty returns an error if one of the tables that exist has a row.
 func (q queries) checkEmpty(ctx context.Context, schema *schema) error {
-	there, err := q.tablesThere(ctx)
+	there, err := q.names(ctx, q.dialect.tables)
 	if err != nil {
 		return err
 	}
-	for _, t := range schema.tables {
-		if !there[t.name] {
+	for _, name := range schema.names {
+		if !slices.Contains(there, name) {
 			continue
 		}
-		found, err := values[int64](ctx, q, `select 1 from `+t.name+` limit 1`)
+		found, err := values[int64](ctx, q, `select 1 from `+name+` limit 1`)
 		if err != nil {
 			return err
 		}
@@ -167,11 +159,11 @@ func (l *loader) Table(name string, columns []string) error {
 		return err
 	}
 	var known bool
-	if l.table, known = l.schema.table(name); !known {
+	if l.table, known = l.schema.tables[name]; !known {
 		return fmt.Errorf("the schema has no table %s", name)
 	}
-	if want := l.table.columnNames(); !slices.Equal(columns, want) {
-		return fmt.Errorf("table %s has the columns %v where the schema has %v", name, columns, want)
+	if !slices.Equal(columns, l.table.names) {
+		return fmt.Errorf("table %s has the columns %v where the schema has %v", name, columns, l.table.names)
 	}
 	return nil
 }
@@ -216,7 +208,7 @@ func (l *loader) flush() error {
 	if len(l.args) == 0 {
 		return nil
 	}
-	into := l.table.name + ` (` + strings.Join(l.table.columnNames(), ", ") + `)`
+	into := l.table.name + ` (` + strings.Join(l.table.names, ", ") + `)`
 	if _, err := l.queries.insert(l.ctx, false, into, len(l.table.columns), l.args, ""); err != nil {
 		return fmt.Errorf("table %s: %w", l.table.name, err)
 	}

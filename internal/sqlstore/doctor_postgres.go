@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"galley/internal/cms"
 )
 
@@ -128,11 +126,8 @@ func judgeClock(ahead, took time.Duration) Finding {
 const maxReplicaBehind = 16 << 20
 
 // ExamineReplica checks a standby of the store. It changes nothing.
-func (s *Store) ExamineReplica(ctx context.Context, url string) Finding {
-	return s.examineReplica(ctx, url).named("replica")
-}
-
-func (s *Store) examineReplica(ctx context.Context, url string) Finding {
+func (s *Store) ExamineReplica(ctx context.Context, url string) (f Finding) {
+	defer func() { f.Check = "replica" }()
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
 	r, err := s.OpenReplica(url)
@@ -156,46 +151,35 @@ func (s *Store) examineReplica(ctx context.Context, url string) Finding {
 
 // ExamineListener checks that the connection on which a server listens to other
 // nodes receives the notifications of the store. It changes nothing.
-func (s *Store) ExamineListener(ctx context.Context, url string) Finding {
-	return s.examineListener(ctx, url).named("listener")
-}
-
-func (s *Store) examineListener(ctx context.Context, url string) Finding {
+func (s *Store) ExamineListener(ctx context.Context, url string) (f Finding) {
+	defer func() { f.Check = "listener" }()
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
 	config, err := parsePostgres(url)
 	if err != nil {
 		return failed(err.Error(), "correct --listen-url")
 	}
-	unreachable := func(err error) Finding {
-		why := strings.Join(strings.Fields(err.Error()), " ") // it may have several lines
-		return failed("it can't be reached: "+why, "check --listen-url; until it responds, responses are cached for at most a second")
-	}
-	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
-	if err != nil {
-		return unreachable(err)
-	}
-	defer func() { _ = conn.Close(ctx) }() // nothing was written
-	message := cms.NewID().String()
-	if _, err := conn.Exec(ctx, `listen `+channel); err != nil {
-		return unreachable(err)
-	}
-	if err := s.sendNotification(ctx, message); err != nil {
-		return broken(err)
-	}
-	waiting, cancel := context.WithTimeout(ctx, notifyTimeout)
-	defer cancel()
-	for {
-		n, err := conn.WaitForNotification(waiting)
-		switch {
-		case err != nil && waiting.Err() == nil:
-			return unreachable(err)
-		case err != nil:
-			return failed("it responds, but does not receive the notifications of the store", "point --listen-url at the same database, not through a pooler in transaction mode; until then, responses are cached for at most a second")
-		case strings.HasPrefix(n.Payload, message):
-			return fine("it receives the notifications of the store")
+	message, connected, received := cms.NewID().String(), false, false
+	var unsent error
+	err = receive(ctx, config.ConnConfig, func() {
+		connected, unsent = true, s.sendNotification(ctx, message)
+		time.AfterFunc(notifyTimeout, cancel)
+	}, func(payload string) {
+		if strings.HasPrefix(payload, message) {
+			received = true
+			cancel()
 		}
+	})
+	switch {
+	case received:
+		return fine("it receives the notifications of the store")
+	case unsent != nil:
+		return broken(unsent)
+	case connected && ctx.Err() != nil:
+		return failed("it responds, but does not receive the notifications of the store", "point --listen-url at the same database, not through a pooler in transaction mode; until then, responses are cached for at most a second")
 	}
+	why := strings.Join(strings.Fields(err.Error()), " ") // it may have several lines
+	return failed("it can't be reached: "+why, "check --listen-url; until it responds, responses are cached for at most a second")
 }
 
 func judgeReplica(follows bool, behind float64) Finding {

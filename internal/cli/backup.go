@@ -123,12 +123,11 @@ func (c *copyCommand) Run(t *terminal) error {
 }
 
 func (c *copyCommand) copyFrom(t *terminal, from *sqlstore.Store) error {
-	start, sink := time.Now(), &watched{}
-	var failed error // after both stores were open
+	start, sink, at := time.Now(), &watched{}, storeAt(c.From) // at is the store that an error is about
 	err := from.Snapshot(t.ctx, func(s *sqlstore.Snapshot) error {
-		return withStore(storeAt(c.To), true, func(to *sqlstore.Store) error {
-			at := storeAt(c.To)
-			err := to.Load(t.ctx, s.Schema, func(target sqlstore.Sink) error {
+		at = storeAt(c.To)
+		return withStore(at, true, func(to *sqlstore.Store) error {
+			return to.Load(t.ctx, s.Schema, func(target sqlstore.Sink) error {
 				*sink = watched{Sink: target}
 				err := sink.dump(t, "Copying", s)
 				if err != nil && sink.err == nil {
@@ -136,15 +135,10 @@ func (c *copyCommand) copyFrom(t *terminal, from *sqlstore.Store) error {
 				}
 				return err
 			})
-			failed = t.explainLoad(at, err)
-			return failed
 		})
 	})
-	switch {
-	case failed != nil:
-		return failed
-	case err != nil:
-		return t.explainLoad(storeAt(c.From), err)
+	if err != nil {
+		return t.explainLoad(at, err)
 	}
 	t.printf("Copied %s rows in %s. Keys work as before.\n", humanize.Comma(sink.rows), seconds(time.Since(start)))
 	return nil

@@ -41,11 +41,9 @@ func (c *backupCommand) writeFile(t *terminal, write func(io.Writer) error) erro
 		err = os.Rename(partial, name)
 	}
 	if err != nil {
-		err = errors.Join(err, os.Remove(partial))
-	} else {
-		err = folder.Sync()
+		return errors.Join(err, os.Remove(partial), file.Close())
 	}
-	return errors.Join(err, file.Close()) // releases the lock
+	return errors.Join(folder.Sync(), file.Close()) // releases the lock
 }
 
 // isStoreFile reports whether a name is that of one of the store's SQLite files,

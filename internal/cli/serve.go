@@ -181,7 +181,7 @@ func (c *serveCommand) buckets(registry *prometheus.Registry, log *slog.Logger) 
 			return
 		}
 		away.Set(1)
-		log.Warn("Redis is away: this node counts requests by itself", "error", err.Error())
+		log.Warn("Redis is unavailable: this node counts requests by itself", "error", err.Error())
 	})
 	if err != nil {
 		return nil, nil, err

@@ -82,26 +82,26 @@ func (c *migrateCommand) Run(t *terminal) error {
 	})
 }
 
-// explain turns an error of a store into one that says what to do about it.
-// Other errors are returned as they are.
+// explain adds what to do about an error of a store. It returns other errors as
+// they are.
 func explain(c config.Store, err error) error {
 	refusal, refused := sqlstore.Refusal(err)
-	away, ok := errors.AsType[*cms.Error](err)
+	unavailable, ok := errors.AsType[*cms.Error](err)
 	switch {
 	case sqlstore.Damaged(err):
 		return fmt.Errorf("%s is damaged or not a database: move the folder away and restore the last backup (%w)",
 			filepath.Join(c.Data, sqlstore.DatabaseFile), err)
 	case sqlstore.Denied(err):
 		return fmt.Errorf("permission denied by the database: make its user the owner with 'alter database NAME owner to USER' (%s)", refusal)
-	case !ok || away.Code != cms.CodeUnavailable:
+	case !ok || unavailable.Code != cms.CodeUnavailable:
 		return err
 	case c.DatabaseURL == "":
-		return fmt.Errorf("the store in %s can't be used: %w", c.Data, cmp.Or(tryFolder(c.Data), errors.Unwrap(away)))
+		return fmt.Errorf("the store in %s can't be used: %w", c.Data, cmp.Or(tryFolder(c.Data), errors.Unwrap(unavailable)))
 	case refused:
 		return fmt.Errorf("the database refused: %s", refusal)
 	}
 	// The driver lists every address that it tried; the last line has the reason.
-	reason := strings.TrimSpace(errors.Unwrap(away).Error())
+	reason := strings.TrimSpace(errors.Unwrap(unavailable).Error())
 	reason = strings.TrimSpace(reason[strings.LastIndexByte(reason, '\n')+1:])
 	return fmt.Errorf("can't reach the database: check its URL and that PostgreSQL runs (%s)", reason)
 }

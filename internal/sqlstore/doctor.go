@@ -43,7 +43,7 @@ func (f Finding) named(check string) Finding {
 	return f
 }
 
-// reachTimeout bounds how long a database may take to answer at all.
+// reachTimeout bounds how long a database may take to respond.
 const reachTimeout = 5 * time.Second
 
 // IsNew reports whether a database has no schema yet.

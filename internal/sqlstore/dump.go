@@ -25,7 +25,7 @@ type Snapshot struct {
 }
 
 // ErrNoSchema reports that a store has no schema.
-var ErrNoSchema = errors.New("there is nothing in the store: no galley has used it yet")
+var ErrNoSchema = errors.New("the store is empty: it has no schema yet")
 
 // Snapshot lets a callback read everything from one snapshot, while others write.
 // It changes nothing, whatever the schema's version.

@@ -22,8 +22,7 @@ var migrationFiles embed.FS
 type NewerStoreError struct{ Store, Program int64 }
 
 func (e *NewerStoreError) Error() string {
-	return fmt.Sprintf("the store is at schema version %d, and this program knows versions up to %d: run a newer galley",
-		e.Store, e.Program)
+	return fmt.Sprintf("the store has schema version %d and this program supports up to %d: use a newer galley", e.Store, e.Program)
 }
 
 const (
@@ -33,7 +32,7 @@ const (
 )
 
 // Migrate brings the schema up to date and returns the versions it applied.
-// Any number of nodes may call it at once, and others may serve meanwhile.
+// Any number of nodes may call it at once, while others serve requests.
 func (s *Store) Migrate(ctx context.Context) (applied []int64, err error) {
 	provider, err := s.provider()
 	if err != nil {
@@ -131,7 +130,7 @@ func (s *Store) Ping(ctx context.Context) error {
 		return err
 	}
 	if version < latestSchema {
-		return fmt.Errorf("the store is at schema version %d of %d: run 'galley migrate'", version, latestSchema)
+		return fmt.Errorf("the store has schema version %d of %d: run 'galley migrate'", version, latestSchema)
 	}
 	return nil
 }

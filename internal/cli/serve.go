@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"galley/internal/cms"
 	"galley/internal/config"
@@ -65,7 +65,7 @@ func (c *serveCommand) Run(t *terminal) (err error) {
 		return err
 	}
 	defer closeBuckets()
-	store, err := openStore(c.Store, observeStore(registry))
+	store, err := openStore(c.Store, true, observeStore(registry))
 	if err != nil {
 		return err
 	}
@@ -173,9 +173,7 @@ func (c *serveCommand) buckets(registry *prometheus.Registry, log *slog.Logger) 
 	if c.RedisURL == "" {
 		return ratelimit.Local{Memory: ratelimit.NewMemory()}, func() {}, nil
 	}
-	away := promauto.With(registry).NewGauge(prometheus.GaugeOpts{
-		Name: "galley_redis_away", Help: "1 while Redis is unavailable and this node counts requests by itself.",
-	})
+	away := newGauge(registry, "galley_redis_away", "1 while Redis is unavailable and this node counts requests by itself.")
 	redis, err := ratelimit.NewRedis(c.RedisURL, func(err error) {
 		if err == nil {
 			away.Set(0)
@@ -183,7 +181,7 @@ func (c *serveCommand) buckets(registry *prometheus.Registry, log *slog.Logger) 
 			return
 		}
 		away.Set(1)
-		log.Warn("Redis is away: this node counts requests by itself", "error", err.Error())
+		log.Warn("Redis is unavailable: this node counts requests by itself", "error", err.Error())
 	})
 	if err != nil {
 		return nil, nil, err
@@ -225,10 +223,8 @@ func isDiscarded(out io.Writer) bool {
 func (c *serveCommand) welcome(t *terminal, first service.NewApp, address string) {
 	data := "PostgreSQL"
 	if c.DatabaseURL == "" {
-		data = c.Data
-		if folder, err := filepath.Abs(c.Data); err == nil {
-			data = folder
-		}
+		folder, _ := filepath.Abs(c.Data) // "" if there is no current folder
+		data = cmp.Or(folder, c.Data)
 	}
 	if c.BootstrapKey != "" {
 		t.printf("First start: created workspace %s and an app with the given key (data: %s).\n", first.App.WorkspaceID, data)

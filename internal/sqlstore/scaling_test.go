@@ -89,7 +89,7 @@ func tableNames(t *testing.T) []string {
 	t.Helper()
 	schema, err := schemaAt(t.Context(), latestForTest(t))
 	do(t, err)
-	return schema.tableNames()
+	return schema.names
 }
 
 // indexesOf are all indexes of a store, and for each table with a key whether

@@ -89,8 +89,8 @@ type request struct {
 	pattern    string            // of the path, for logs and metrics
 	values     map[string]string // in the path
 	pathID     cms.ID            // of the values, the one that must be an id
-	query      query
-	site       cms.ID // NoID: not known
+	query      *query            // nil until it is parsed
+	site       cms.ID            // NoID: not known
 	body       body
 	unread     bool  // there is a body, and not all of it was read
 	version    int64 // of the store before anything was read

@@ -37,7 +37,7 @@ type Options struct {
 	TrustedProxies []netip.Prefix
 	// Origins are the origins whose scripts may read with a Site key, or AnyOrigin.
 	Origins []string
-	// MaxInFlight is how many requests are handled at a time; 0: 128.
+	// MaxInFlight is how many requests are handled at a time; 0: 64.
 	MaxInFlight int
 	// Crowded reports whether idle connections should be closed; nil: never.
 	Crowded func() bool
@@ -93,6 +93,7 @@ type request struct {
 	site       cms.ID            // NoID: not known
 	body       body
 	unread     bool  // there is a body, and not all of it was read
+	refused    bool  // the server was busy
 	version    int64 // of the store before anything was read
 }
 
@@ -161,6 +162,10 @@ func (a *API) serve(w *responseWriter, r *request) {
 		a.origins.share(w.Header(), r.Request)
 	}
 	if readOnly(r.Method) && a.serveCached(w, r) {
+		return
+	}
+	if a.admission.full(!readOnly(r.Method)) {
+		a.refuse(w, r, errBusy)
 		return
 	}
 	// A request is completed even if its client disconnects.

@@ -60,7 +60,8 @@ func (m *metrics) series(l labels) series {
 	return found
 }
 
-// unmatched is the pattern of a path without an endpoint.
+// unmatched is the pattern of a path without an endpoint, and of requests that are
+// refused before they are routed.
 const unmatched = "unmatched"
 
 var knownMethods = []string{
@@ -68,7 +69,7 @@ var knownMethods = []string{
 }
 
 // observe records a request in the metrics and in the log, without keys and
-// bodies.
+// bodies. Requests that a busy server refuses are not logged: there are many.
 func (a *API) observe(r *request, status int, took time.Duration) {
 	method := r.Method
 	if !slices.Contains(knownMethods, method) {
@@ -78,7 +79,7 @@ func (a *API) observe(r *request, status int, took time.Duration) {
 	counted.requests.Inc()
 	counted.duration.Observe(took.Seconds())
 	log := a.log.Handler()
-	if !log.Enabled(r.Context(), slog.LevelInfo) {
+	if r.refused || !log.Enabled(r.Context(), slog.LevelInfo) {
 		return
 	}
 	// A slog.Logger would look up the source line, which costs time.

@@ -97,7 +97,7 @@ type Server struct {
 type Edge struct {
 	TrustedProxies Networks `help:"Proxies whose X-Forwarded-For header to trust: comma-separated addresses or networks (default none)." env:"GALLEY_TRUSTED_PROXIES" placeholder:"NETWORKS"`
 	MaxConnections int      `help:"Maximum number of open connections (default ${default})." default:"16384" env:"GALLEY_MAX_CONNECTIONS" placeholder:"NUMBER"`
-	MaxInFlight    int      `help:"Maximum number of requests handled at a time (default ${default})." default:"128" env:"GALLEY_MAX_IN_FLIGHT" placeholder:"NUMBER"`
+	MaxInFlight    int      `help:"Maximum number of requests handled at a time (default ${default})." default:"64" env:"GALLEY_MAX_IN_FLIGHT" placeholder:"NUMBER"`
 	CORSOrigins    Origins  `help:"Comma-separated origins whose scripts may read with a Site key, or * for all (default none)." name:"cors-origins" env:"GALLEY_CORS_ORIGINS" placeholder:"ORIGINS"`
 
 	TLSCert       string `help:"Serve HTTPS with the certificate in this PEM file, which is reloaded when it changes." name:"tls-cert" env:"GALLEY_TLS_CERT" placeholder:"FILE"`

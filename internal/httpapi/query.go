@@ -243,8 +243,8 @@ func parseEither(dst *bool, v, first, second string) string {
 // parseQuery reads a raw query string and refuses what it does not know: a
 // misspelled parameter must not change what a request does, and the standard
 // library drops malformed ones. named reports whether the path has a name in it.
-func parseQuery(raw string, params []param, named bool) (query, error) {
-	q := query{list: cms.ListQuery{Limit: cms.DefaultLimit}, sort: cms.SortPath, pathPrefix: "/"}
+func parseQuery(raw string, params []param, named bool) (*query, error) {
+	q := &query{list: cms.ListQuery{Limit: cms.DefaultLimit}, sort: cms.SortPath, pathPrefix: "/"}
 	var problems cms.Problems
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(raw, "&") {
@@ -273,7 +273,7 @@ func parseQuery(raw string, params []param, named bool) (query, error) {
 		case value == "":
 			problems.Add(name, "must not be empty")
 		default:
-			if message := params[i].parse(&q, value); message != "" {
+			if message := params[i].parse(q, value); message != "" {
 				problems.Add(name, message)
 			}
 		}

@@ -167,10 +167,15 @@ func sendTagged(w http.ResponseWriter, r *request, status int, body []byte, tag 
 
 var contentJSON = []string{"application/json; charset=utf-8"} // shared by all responses
 
+// bufferedBytes is how long a body may be for net/http to add its length.
+const bufferedBytes = 2 << 10
+
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h["Content-Type"] = contentJSON
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	if len(body) > bufferedBytes {
+		h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // it fails if the client has disconnected
 }

@@ -74,7 +74,8 @@ type session struct {
 	number   int64 // in the order in which the pool opened them
 	prepared map[string]sqliteStmt
 	bound    []driver.NamedValue // the parameters of the last statement
-	since    time.Time // when its transaction began
+	ids      []byte              // among them
+	since    time.Time           // when its transaction began
 }
 
 type sqliteStmt interface {
@@ -189,11 +190,12 @@ func (s *session) query(ctx context.Context, query string, args []any, each func
 // before it runs the statement.
 func (s *session) bind(args []any) []driver.NamedValue {
 	clear(s.bound)
-	s.bound = s.bound[:0]
+	s.bound, s.ids = s.bound[:0], s.ids[:0]
 	for i, arg := range args {
 		arg = argument(arg)
 		if id, ok := arg.(cms.ID); ok {
-			arg = id[:]
+			s.ids = append(s.ids, id[:]...)
+			arg = s.ids[len(s.ids)-len(id):]
 		}
 		s.bound = append(s.bound, driver.NamedValue{Ordinal: i + 1, Value: arg})
 	}

@@ -14,10 +14,10 @@ import (
 	"galley/internal/cms"
 )
 
-// listColumns are the columns of a list's rows. The site and the version are known,
-// and no row is deleted.
-const listColumns = `id, locale_id, own, name, pathname, title, description, canonical_url, social_image_url,
-	sitemap_priority, sitemap_frequency, is_online, no_index, created_at, updated_at, published_at, since`
+// listColumns are the columns that a list shows, and no others: SQLite's driver takes
+// a lock for each.
+const listColumns = `id, name, pathname, title, description, canonical_url, social_image_url,
+	sitemap_priority, sitemap_frequency, is_online, no_index, created_at, updated_at, published_at`
 
 func (q queries) Pages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([]cms.ListedPage, error) {
 	l := cms.ListedPage{PageRow: cms.PageRow{SiteID: pq.SiteID, Version: pq.Version}}
@@ -27,9 +27,9 @@ func (q queries) Pages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([
 	var paths *string
 	v := &l.Values
 	into := []any{
-		&l.ID, &l.LocaleID, &l.Own, &l.Name, &v.Pathname, &v.Title, &v.Description, &v.CanonicalURL, &v.SocialImageURL,
+		&l.ID, &l.Name, &v.Pathname, &v.Title, &v.Description, &v.CanonicalURL, &v.SocialImageURL,
 		&v.SitemapPriority, &v.SitemapFrequency, &v.IsOnline, &v.ExcludedFromSearchEngines,
-		scanTime(&l.CreatedAt), scanTime(&l.UpdatedAt), scanNullTime(&l.PublishedAt), &l.Since, &l.Revision,
+		scanTime(&l.CreatedAt), scanTime(&l.UpdatedAt), scanNullTime(&l.PublishedAt), &l.Revision,
 	}
 	first := []any{pq.SiteID}
 	if withPaths {
@@ -113,14 +113,16 @@ func (q queries) listQuery(pq cms.PageQuery, columns func(source) string, first 
 	if pq.LocaleID == cms.NoID {
 		locales = locales[:1]
 	}
+	from := sources(pq.SiteID, pq.Version)
 	key, ofKey := l.column, ""
-	keyed = strings.HasSuffix(key, "_sort") // no column of a page
+	// A union is ordered by what it selects.
+	keyed = strings.HasSuffix(key, "_sort") && len(locales)*len(from)*len(states) > 1
 	if keyed {
 		key, ofKey = "sort_key", `, `+l.column+` as sort_key`
 	}
 	var parts []string
 	for _, localeID := range locales {
-		for _, s := range sources(pq.SiteID, pq.Version) {
+		for _, s := range from {
 			for _, state := range states {
 				where, whereArgs := l.where(s, localeID, state)
 				if localeID != pq.LocaleID {

@@ -14,10 +14,10 @@ import (
 	"galley/internal/cms"
 )
 
-// listColumns are the columns that a list shows, and no others: SQLite's driver takes
-// a lock for each.
-const listColumns = `id, name, pathname, title, description, canonical_url, social_image_url,
-	sitemap_priority, sitemap_frequency, is_online, no_index, created_at, updated_at, published_at`
+// listColumns are the columns of a list's rows. The site and the version are known,
+// and no row is deleted.
+const listColumns = `id, locale_id, own, name, pathname, title, description, canonical_url, social_image_url,
+	sitemap_priority, sitemap_frequency, is_online, no_index, created_at, updated_at, published_at, since`
 
 func (q queries) Pages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([]cms.ListedPage, error) {
 	l := cms.ListedPage{PageRow: cms.PageRow{SiteID: pq.SiteID, Version: pq.Version}}
@@ -27,9 +27,9 @@ func (q queries) Pages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([
 	var paths *string
 	v := &l.Values
 	into := []any{
-		&l.ID, &l.Name, &v.Pathname, &v.Title, &v.Description, &v.CanonicalURL, &v.SocialImageURL,
+		&l.ID, &l.LocaleID, &l.Own, &l.Name, &v.Pathname, &v.Title, &v.Description, &v.CanonicalURL, &v.SocialImageURL,
 		&v.SitemapPriority, &v.SitemapFrequency, &v.IsOnline, &v.ExcludedFromSearchEngines,
-		scanTime(&l.CreatedAt), scanTime(&l.UpdatedAt), scanNullTime(&l.PublishedAt), &l.Revision,
+		scanTime(&l.CreatedAt), scanTime(&l.UpdatedAt), scanNullTime(&l.PublishedAt), &l.Since, &l.Revision,
 	}
 	first := []any{pq.SiteID}
 	if withPaths {

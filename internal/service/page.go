@@ -325,7 +325,7 @@ func (s *Service) savePage(ctx context.Context, tx cms.Tx, locales cms.Locales, 
 	if !s.stampChange(before, after) {
 		return false, nil
 	}
-	if err := moveClaims(ctx, tx, after.SiteID, claimMove{*after, before.Claims(locales), after.Claims(locales)}); err != nil {
+	if err := moveClaims(ctx, tx, after.SiteID, claimMove{after, before.Claims(locales), after.Claims(locales)}); err != nil {
 		return false, err
 	}
 	return true, tx.UpdatePage(ctx, before, *after)

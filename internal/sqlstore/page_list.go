@@ -113,14 +113,16 @@ func (q queries) listQuery(pq cms.PageQuery, columns func(source) string, first 
 	if pq.LocaleID == cms.NoID {
 		locales = locales[:1]
 	}
+	from := sources(pq.SiteID, pq.Version)
 	key, ofKey := l.column, ""
-	keyed = strings.HasSuffix(key, "_sort") // no column of a page
+	// A union is ordered by what it selects.
+	keyed = strings.HasSuffix(key, "_sort") && len(locales)*len(from)*len(states) > 1
 	if keyed {
 		key, ofKey = "sort_key", `, `+l.column+` as sort_key`
 	}
 	var parts []string
 	for _, localeID := range locales {
-		for _, s := range sources(pq.SiteID, pq.Version) {
+		for _, s := range from {
 			for _, state := range states {
 				where, whereArgs := l.where(s, localeID, state)
 				if localeID != pq.LocaleID {

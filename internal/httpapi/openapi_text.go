@@ -11,6 +11,7 @@ var documentTags = []schema{
 	{"name": "Sites", "description": "Websites, each with its own locales, pages, routes and Site key."},
 	{"name": "Locales", "description": "The languages that a site speaks."},
 	{"name": "Pages", "description": "Pages in a draft and a live version, localized by overrides."},
+	{"name": "Runtime", "description": "The live pages of a site, as the npm package @makeswift/runtime reads them with a Site key."},
 	{"name": "Publishing", "description": "From draft to live: reviewed before, in one step, undone after."},
 	{"name": "Routes", "description": "Pathnames of a site that another system serves."},
 	{"name": "Apps", "description": "Programs that use this interface, each with its own key."},
@@ -62,6 +63,7 @@ var pathParams = map[string]pathParam{
 	"pageId":            {"Page id.", idSchema},
 	"localeIdOrCode":    {"Locale id or locale code.", schema{"type": "string", "example": "fr"}},
 	"pageIdOrPathname":  {"Page id, or page pathname percent-encoded as one segment.", schema{"type": "string", "example": "/about"}},
+	"pathname":          {"Page pathname percent-encoded as one segment.", schema{"type": "string", "example": "/about"}},
 	"routeIdOrPathname": {"Route id, or route pathname percent-encoded as one segment.", schema{"type": "string", "example": "/checkout"}},
 }
 
@@ -110,6 +112,9 @@ var endpointTexts = map[string]endpointText{
 	"getRoute":    {"Routes", "Get a route", ""},
 	"updateRoute": {"Routes", "Update a route", ""},
 	"deleteRoute": {"Routes", "Delete a route", ""},
+
+	"listRuntimePages": {"Runtime", "List live pages", "The pages of the key's site in the live version, in the order asked for. Pass the id of the last item as `after` until `hasMore` is false."},
+	"getRuntimePage":   {"Runtime", "Get a live page by pathname", "The pathname is looked up in `locale`, or in the default locale. 404 for a page that is offline there."},
 
 	"listPages":         {"Pages", "List pages", "In the order asked for, by Unicode code point; nulls last in ascending order; ties by id."},
 	"createPage":        {"Pages", "Create a page", "In the draft: the live version does not change."},

@@ -6,21 +6,22 @@ const { ReactRuntime } = require('@makeswift/runtime/unstable-framework-support'
 
 const { GALLEY_URL: apiOrigin, SITE_KEY: apiKey } = process.env
 
-const requests = []
+let requests = 0
 const send = globalThis.fetch
-globalThis.fetch = (address, options) => {
-  requests.push(new URL(address).pathname)
-  return send(address, options)
+globalThis.fetch = (...args) => {
+  requests++
+  return send(...args)
 }
 
 async function main() {
-  const client = new MakeswiftClient(apiKey, { apiOrigin, runtime: new ReactRuntime({ apiOrigin }) })
+  // Version 0.26 takes the origin from the client's options, 0.28 from the runtime.
+  const client = new MakeswiftClient(apiKey, { apiOrigin, runtime: new ReactRuntime({ apiOrigin, fetch }) })
   const print = {}
 
   print.all = await client.getPages()
-  requests.length = 0
+  requests = 0
   print.walked = await client.getPages({ limit: 2, sortBy: 'path', sortDirection: 'desc' }).map(page => page.path).toArray()
-  print.walkRequests = requests.length
+  print.walkRequests = requests
   print.french = await client.getPages({ locale: 'fr', pathPrefix: '/à', includeOffline: false, sortBy: 'title' }).toArray()
   print.offline = await client.getPages({ pathPrefix: '/offline', includeOffline: true }).toArray()
 

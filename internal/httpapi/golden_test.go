@@ -56,6 +56,11 @@ func (e example) publish(t *testing.T) string {
 	return e.must(t, 201, "POST", "/v2/sites/"+e.site+"/publish", "").str(t, "id")
 }
 
+func (e example) siteKey(t *testing.T) string {
+	t.Helper()
+	return e.must(t, 200, "GET", "/v2/sites/"+e.site, "").str(t, "publicApiKey")
+}
+
 // golden is the happy path of every endpoint, by its name.
 var golden = map[string]func(t *testing.T, e example) reply{
 	"getWorkspace": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/workspace", "") },
@@ -157,6 +162,15 @@ var golden = map[string]func(t *testing.T, e example) reply{
 		return e.call(t, "PATCH", "/v2/routes/"+e.route, `{"pathname":"/cart"}`)
 	},
 	"deleteRoute": func(t *testing.T, e example) reply { return e.call(t, "DELETE", "/v2/routes/"+e.route, "") },
+
+	"listRuntimePages": func(t *testing.T, e example) reply {
+		e.publish(t)
+		return e.send(t, e.siteKey(t), "GET", "/v5/pages?limit=100&sortBy=path&sortDirection=desc&includeOffline=true", "")
+	},
+	"getRuntimePage": func(t *testing.T, e example) reply {
+		e.publish(t)
+		return e.send(t, e.siteKey(t), "GET", "/v3/pages/%2Fsobre?locale=pt-BR", "")
+	},
 
 	"listPages": func(t *testing.T, e example) reply {
 		return e.call(t, "GET", "/v6/pages?sortBy=title&siteId="+e.site, "")

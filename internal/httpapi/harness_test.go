@@ -298,7 +298,7 @@ func documentedPath(req *http.Request) string {
 	collection := "/" + segments[0] + "/" + segments[1]
 	rest := segments[2:]
 	switch collection {
-	case "/v2/workspace", "/v2/audit":
+	case "/v2/workspace", "/v2/audit", "/v5/pages":
 		if len(rest) == 0 {
 			return collection
 		}
@@ -310,6 +310,10 @@ func documentedPath(req *http.Request) string {
 			return collection + "/" + id
 		case len(rest) == 2 && slices.Contains(strings.Fields("restore duplicate rotate-key pages rotate changes publish discard publishes"), rest[1]):
 			return collection + "/" + id + "/" + rest[1]
+		}
+	case "/v3/pages":
+		if len(rest) > 0 && rest[0] != "" {
+			return collection + "/about"
 		}
 	case "/v2/publishes":
 		switch {

@@ -73,7 +73,10 @@ func ref(kind, name string) schema { return schema{"$ref": "#/components/" + kin
 func (g generator) operation(e *endpoint) schema {
 	text := endpointTexts[e.name]
 	who := "App keys with scope `" + string(e.scope) + "`"
-	if e.siteKey {
+	switch {
+	case e.scope == siteKeysOnly:
+		who = "the site's own Site key"
+	case e.siteKey:
 		who += ", and the site's own Site key"
 	}
 	op := schema{

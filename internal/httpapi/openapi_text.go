@@ -13,6 +13,7 @@ var documentTags = []schema{
 	{"name": "Sites", "description": "Websites, each with its own locales, pages, routes and Site key."},
 	{"name": "Locales", "description": "The languages of a site."},
 	{"name": "Pages", "description": "Pages with a draft and a live version. Each locale can override their values."},
+	{"name": "Runtime", "description": "The live pages of a site, as the npm package @makeswift/runtime reads them with a Site key."},
 	{"name": "Publishing", "description": "Review changes, publish them atomically, and go back to an earlier publish."},
 	{"name": "Routes", "description": "Pathnames of a site that another system serves."},
 	{"name": "Apps", "description": "Clients of this API, each with its own key."},
@@ -73,6 +74,7 @@ var pathParams = map[string]param{
 	"pageId":            {doc: "Page id.", schema: idSchema},
 	"localeIdOrCode":    {doc: "Locale id or locale code.", schema: schema{"type": "string", "example": "fr"}},
 	"pageIdOrPathname":  {doc: "Page id, or page pathname percent-encoded as one segment.", schema: schema{"type": "string", "example": "/about"}},
+	"pathname":          {doc: "Page pathname percent-encoded as one segment.", schema: schema{"type": "string", "example": "/about"}},
 	"routeIdOrPathname": {doc: "Route id, or route pathname percent-encoded as one segment.", schema: schema{"type": "string", "example": "/checkout"}},
 }
 
@@ -121,6 +123,9 @@ var endpointTexts = map[string]endpointText{
 	"getRoute":    {"Routes", "Get a route", ""},
 	"updateRoute": {"Routes", "Update a route", ""},
 	"deleteRoute": {"Routes", "Delete a route", ""},
+
+	"listRuntimePages": {"Runtime", "List live pages", "The pages of the key's site in the live version, in the order asked for. Pass the id of the last item as `after` until `hasMore` is false."},
+	"getRuntimePage":   {"Runtime", "Get a live page by pathname", "The pathname is looked up in `locale`, or in the default locale. 404 for a page that is offline there."},
 
 	"listPages":         {"Pages", "List pages", "Text is sorted by Unicode code point. Nulls come last in ascending order. Ties are sorted by id."},
 	"createPage":        {"Pages", "Create a page", "Creates it in the draft; the live version does not change."},

@@ -72,13 +72,9 @@ var (
 		schema: schema{"type": "integer", "minimum": 1, "maximum": cms.MaxLimit, "default": cms.DefaultLimit},
 		parse:  parseLimit,
 	}
-	paramAfter = param{
-		name: "startingAfter", doc: "The cursor: the id of the last item of the page before.", schema: idSchema,
-		parse: func(q *query, v string) string {
-			return parseIDParam(&q.list.After, v, cms.ErrCursor.Details[0].Message)
-		},
-	}
-	paramVersion = param{
+	paramAfter        = cursorParam("startingAfter")
+	paramRuntimeAfter = cursorParam("after")
+	paramVersion      = param{
 		name: "versionRef", doc: "The draft (working) version, the live (published) one, or what was live after a publish (publish:ID). The default is ref:draft, or ref:live for a Site API key of a site whose siteKeyAccess is live.",
 		schema: schema{"type": "string", "pattern": `^(ref:draft|ref:live|publish:[0-9a-fA-F-]{36})$`, "example": "ref:live"},
 		parse:  parseVersion,
@@ -154,6 +150,15 @@ func required(p param) param {
 
 func idParam(name, doc string, field func(*query) *cms.ID) param {
 	return param{name: name, doc: doc, schema: idSchema, parse: func(q *query, v string) string { return parseIDParam(field(q), v, mustBeID) }}
+}
+
+func cursorParam(name string) param {
+	return param{
+		name: name, doc: "The cursor: the id of the last item of the page before.", schema: idSchema,
+		parse: func(q *query, v string) string {
+			return parseIDParam(&q.list.After, v, cms.ErrCursor.Details[0].Message)
+		},
+	}
 }
 
 func boolParam(name, doc string, field func(*query) *bool) param {

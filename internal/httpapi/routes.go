@@ -11,6 +11,9 @@ const (
 	siteKeyToo = true
 )
 
+// siteKeysOnly is the scope of what App keys can't do.
+const siteKeysOnly cms.Scope = ""
+
 // endpoints is the route table.
 func (a *API) endpoints() []*endpoint {
 	const (
@@ -69,6 +72,9 @@ func (a *API) endpoints() []*endpoint {
 		{get, "/v2/routes/{routeIdOrPathname...}", "getRoute", read, siteKeyToo, inSite, nil, 200, typ[Route](), a.getRoute},
 		{patch, "/v2/routes/{routeIdOrPathname...}", "updateRoute", write, appsOnly, append(raw, paramSiteID), typ[RoutePatch](), 200, typ[Route](), a.updateRoute},
 		{del, "/v2/routes/{routeIdOrPathname...}", "deleteRoute", write, appsOnly, inSite, nil, 204, nil, a.deleteRoute},
+
+		{get, "/v5/pages", "listRuntimePages", siteKeysOnly, siteKeyToo, []param{paramLimit, paramRuntimeAfter, paramSortBy, paramSortDirection, paramIncludeOffline, paramPathPrefix, paramLocale}, nil, 200, typ[RuntimePages](), a.listRuntimePages},
+		{get, "/v3/pages/{pathname...}", "getRuntimePage", siteKeysOnly, siteKeyToo, []param{paramLocale}, nil, 200, typ[RuntimePage](), a.getRuntimePage},
 
 		{get, "/v6/pages", "listPages", read, siteKeyToo, append([]param{paramListSiteID}, pageList...), nil, 200, typ[List[Page]](), a.listPages},
 		{post, "/v6/pages", "createPage", write, appsOnly, nil, typ[PageCreate](), 201, typ[Page](), a.createPage},

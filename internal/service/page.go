@@ -33,23 +33,30 @@ type ReadPage struct {
 // Page reads a page: in one statement if it exists and the caller may read it,
 // and otherwise in a view, which determines the error.
 func (s *Service) Page(ctx context.Context, who Caller, q ReadPage) (PageView, error) {
-	var view PageView
-	siteID := q.Ref.SiteID
-	err := s.read(ctx, who, &siteID, func(ctx context.Context, from cms.Source) (err error) {
-		var ok bool
-		if view, ok = s.findPageView(ctx, from, who, q); !ok {
-			view, err = s.pageIn(ctx, from, who, q)
-		}
-		siteID = view.SiteID
-		return err
-	})
-	return view, err
+	page, lv, err := s.readPage(ctx, who, q)
+	if err != nil {
+		return PageView{}, err
+	}
+	return lv.view(page), nil
 }
 
-// findPageView reads a page in one statement.
-func (s *Service) findPageView(ctx context.Context, from cms.Source, who Caller, q ReadPage) (PageView, bool) {
+func (s *Service) readPage(ctx context.Context, who Caller, q ReadPage) (page cms.Page, lv localeView, err error) {
+	siteID := q.Ref.SiteID
+	err = s.read(ctx, who, &siteID, func(ctx context.Context, from cms.Source) (err error) {
+		var ok bool
+		if page, lv, ok = s.findLocalizedPage(ctx, from, who, q); !ok {
+			page, lv, err = s.pageIn(ctx, from, who, q)
+		}
+		siteID = page.SiteID
+		return err
+	})
+	return page, lv, err
+}
+
+// findLocalizedPage reads a page in one statement.
+func (s *Service) findLocalizedPage(ctx context.Context, from cms.Source, who Caller, q ReadPage) (page cms.Page, lv localeView, ok bool) {
 	if q.Version.Publish != cms.NoID {
-		return PageView{}, false
+		return page, lv, false
 	}
 	pathname, err := cms.CanonicalPathname(q.Ref.Name)
 	found := make([]cms.FoundPage, 1)
@@ -59,18 +66,18 @@ func (s *Service) findPageView(ctx context.Context, from cms.Source, who Caller,
 		found, err = from.FindPages(ctx, q.Ref.SiteID, q.Version.Version, pathname)
 	}
 	if err != nil || len(found) == 0 || (q.Ref.SiteID != cms.NoID && q.Ref.SiteID != found[0].SiteID) {
-		return PageView{}, false
+		return page, lv, false
 	}
 	f, ok := s.snapshotOf(ctx, from, found[0].SiteID, found[0].Revision)
 	if !ok || !f.admits(who, q.Version) {
-		return PageView{}, false
+		return page, lv, false
 	}
-	lv, err := f.in(q.Locale)
-	page := found[0].Page
+	lv, err = f.in(q.Locale)
+	page = found[0].Page
 	if q.Ref.ID == cms.NoID {
 		page, ok = effective(found, lv.localeID, pathname)
 	}
-	return lv.view(page), ok && err == nil && page.DeletedAt == nil
+	return page, lv, ok && err == nil && page.DeletedAt == nil
 }
 
 // effective is the page that has a pathname in a locale, among those that claim
@@ -86,14 +93,13 @@ func effective(found []cms.FoundPage, localeID cms.ID, pathname string) (cms.Pag
 }
 
 // pageIn reads a page in a view.
-func (s *Service) pageIn(ctx context.Context, from cms.Source, who Caller, q ReadPage) (PageView, error) {
+func (s *Service) pageIn(ctx context.Context, from cms.Source, who Caller, q ReadPage) (page cms.Page, lv localeView, err error) {
 	t := ofPage(q.Ref, q.Version.Version)
 	if q.Version.Publish != cms.NoID {
 		t.exists = pageEverExisted
 	}
-	var view PageView
 	asOf := s.changes.version()
-	err := from.View(ctx, func(r cms.Reader) error {
+	err = from.View(ctx, func(r cms.Reader) error {
 		f, err := s.readSite(ctx, r, who, t, asOf)
 		if err != nil {
 			return err
@@ -102,19 +108,17 @@ func (s *Service) pageIn(ctx context.Context, from cms.Source, who Caller, q Rea
 		if err != nil {
 			return err
 		}
-		lv, err := f.in(q.Locale)
-		if err != nil {
+		if lv, err = f.in(q.Locale); err != nil {
 			return err
 		}
 		id, err := findPage(ctx, r, f.site, lv, version, q.Ref)
 		if err != nil {
 			return err
 		}
-		page, err := existingPage(r.Page(ctx, f.site.ID, version, id))
-		view = lv.view(page)
+		page, err = existingPage(r.Page(ctx, f.site.ID, version, id))
 		return err
 	})
-	return view, err
+	return page, lv, err
 }
 
 // existingPage turns a deleted page into one that is not found.

@@ -12,6 +12,7 @@ var documentTags = []schema{
 	{"name": "Locales", "description": "The languages that a site speaks."},
 	{"name": "Pages", "description": "Pages in a draft and a live version, localized by overrides."},
 	{"name": "Publishing", "description": "From draft to live: reviewed before, in one step, undone after."},
+	{"name": "Rendering", "description": "From a URL to what a visitor gets, and back."},
 	{"name": "Routes", "description": "Pathnames of a site that another system serves."},
 	{"name": "Apps", "description": "Programs that use this interface, each with its own key."},
 	{"name": "Operations", "description": "For those who run the service."},
@@ -97,6 +98,10 @@ var endpointTexts = map[string]endpointText{
 	"cancelPublish":      {"Publishing", "Cancel a scheduled publish", "409 for any other."},
 	"listPublishChanges": {"Publishing", "List what a publish changed", ""},
 	"restorePublish":     {"Publishing", "Go back to a publish", "The live version becomes what it was after that publish, as a new publish; the draft is untouched. Answers 200 with a null id when it is so already."},
+
+	"resolveUrl": {"Rendering", "Resolve a URL", "What a visitor of the URL gets, and why: a page, a redirect, a route or nothing. The live version unless another is asked for. 404 if no site within reach has the origin, 409 if several have it."},
+	"getSitemap": {"Rendering", "Get the sitemap", "The pages that are online and not excluded from search engines in the locales of an origin, in the format of sitemaps.org with the alternates of each. Above 50,000 URLs or 50 MB it is an index, whose parts are at sitemap.xml?part=1 and on."},
+	"getRobots":  {"Rendering", "Get robots.txt", "Allows all, and names the sitemap of the origin."},
 
 	"listLocales":   {"Locales", "List locales", "Oldest first."},
 	"createLocale":  {"Locales", "Create a locale", "Code, domain and effective path prefix are unique in a site."},

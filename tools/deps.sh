@@ -22,6 +22,7 @@ need HAProxy haproxy /usr/sbin/haproxy haproxy
 need nginx nginx /usr/sbin/nginx nginx
 need PgBouncer pgbouncer /usr/sbin/pgbouncer pgbouncer
 need curl curl /usr/bin/curl curl
+need xmllint libxml2-utils /usr/bin/xmllint xmllint
 need Chromium chromium /usr/bin/chromium chromium
 need Node.js nodejs /usr/bin/node node
 need npm npm /usr/bin/npm npm

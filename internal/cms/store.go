@@ -74,6 +74,9 @@ type Reader interface {
 	Sites(ctx context.Context, workspaceID ID, only []ID, q ListQuery) ([]Site, error)
 	// SitesOf returns the workspaces of the sites that are not deleted.
 	SitesOf(ctx context.Context, ids []ID) (map[ID]ID, error)
+	// SitesByOrigin are up to two sites of a workspace with an origin, their own or
+	// that of a locale; only those named unless only is nil.
+	SitesByOrigin(ctx context.Context, workspaceID ID, only []ID, origin string) ([]ID, error)
 	// SiteOf finds the site that a locale, page, route or publish belongs to.
 	SiteOf(ctx context.Context, kind Kind, id ID) (ID, error)
 

@@ -144,6 +144,10 @@ var matrix = []cellRow{
 	{"rotateSiteKey", namedSite, "", `{}`, 200, writes},
 	{"listSitePages", namedSite, "", "", 200, reads},
 
+	{"resolveUrl", namedSite, "?url=/&siteId={id}", "", 200, reads},
+	{"getSitemap", namedSite, "?origin=https://www.example.com", "", 404, reads}, // the site has no origin
+	{"getRobots", namedSite, "?origin=https://www.example.com", "", 404, reads},
+
 	{"listChanges", namedSite, "", "", 200, readsPublishes},
 	{"publishSite", namedSite, "", `{"publishAt":"2100-01-01T00:00:00Z"}`, 201, writes},
 	{"discardSite", namedSite, "", "", 200, writes},

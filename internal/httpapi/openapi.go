@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"galley/internal/cms"
+	"galley/internal/service"
 )
 
 // schema is a JSON schema, or any other object of the document.
@@ -171,7 +173,7 @@ func (g generator) responses(e *endpoint) schema {
 	headers := commonHeaders()
 	success := schema{"description": http.StatusText(e.status), "headers": headers}
 	if e.response != nil {
-		success["content"] = schema{"application/json": schema{"schema": g.of(e.response)}}
+		success["content"] = schema{mediaOf(e.response): schema{"schema": g.of(e.response)}}
 		if e.tagged() {
 			headers["ETag"] = ref("headers", "ETag")
 		}
@@ -195,6 +197,14 @@ func (g generator) responses(e *endpoint) schema {
 	return responses
 }
 
+// mediaOf is the media type of a response.
+func mediaOf(t reflect.Type) string {
+	media, _, _ := strings.Cut(mediaTypes[t], ";")
+	return cmp.Or(media, "application/json")
+}
+
+var mediaTypes = map[reflect.Type]string{typ[XMLDocument](): mediaXML, typ[TextDocument](): mediaText}
+
 // failures are the error statuses of an endpoint.
 func (e *endpoint) failures() []int {
 	list := slices.Clone(usualErrors)
@@ -204,7 +214,7 @@ func (e *endpoint) failures() []int {
 	if e.method == http.MethodPost || e.body != nil {
 		list = append(list, 413, 415)
 	}
-	if e.method != http.MethodGet {
+	if e.method != http.MethodGet || e.name == "resolveUrl" || mediaTypes[e.response] != "" {
 		list = append(list, 409)
 	}
 	if e.method == http.MethodPatch || e.method == http.MethodDelete {
@@ -344,6 +354,9 @@ func applyTags(s schema, tag reflect.StructTag) {
 
 // withNull returns a schema that also allows null.
 func withNull(s schema) schema {
+	if s["$ref"] != nil {
+		return schema{"anyOf": []schema{s, {"type": "null"}}}
+	}
 	s = maps.Clone(s)
 	if kind, ok := s["type"].(string); ok {
 		s["type"] = []string{kind, "null"}
@@ -358,18 +371,19 @@ var kindNames = map[reflect.Kind]string{reflect.String: "string", reflect.Bool: 
 
 // scalarSchemas are the schemas of types that are not named in the document.
 var scalarSchemas = map[reflect.Type]schema{
-	typ[cms.ID]():            idSchema,
-	typ[timestamp]():         timeSchema,
-	typ[time.Time]():         timeSchema,
-	typ[json.RawMessage]():   {"type": "object", "additionalProperties": true},
-	typ[any]():               {"type": []string{"string", "number", "boolean", "null"}},
-	typ[cms.Scope]():         enumSchema(cms.Scopes),
-	typ[cms.ChangeKind]():    enumSchema(cms.ChangeKinds),
-	typ[cms.PublishStatus](): enumSchema(cms.PublishStatuses),
-	typ[cms.BatchOp]():       enumSchema(cms.BatchOps),
-	typ[cms.Frequency]():     enumSchema(cms.Frequencies),
-	typ[cms.SiteKeyAccess](): enumSchema(cms.SiteKeyAccesses),
-	typ[cms.LocaleMode]():    enumSchema(cms.LocaleModes),
+	typ[cms.ID]():                 idSchema,
+	typ[timestamp]():              timeSchema,
+	typ[time.Time]():              timeSchema,
+	typ[json.RawMessage]():        {"type": "object", "additionalProperties": true},
+	typ[any]():                    {"type": []string{"string", "number", "boolean", "null"}},
+	typ[cms.Scope]():              enumSchema(cms.Scopes),
+	typ[cms.ChangeKind]():         enumSchema(cms.ChangeKinds),
+	typ[service.ResolutionKind](): enumSchema(service.ResolutionKinds),
+	typ[cms.PublishStatus]():      enumSchema(cms.PublishStatuses),
+	typ[cms.BatchOp]():            enumSchema(cms.BatchOps),
+	typ[cms.Frequency]():          enumSchema(cms.Frequencies),
+	typ[cms.SiteKeyAccess]():      enumSchema(cms.SiteKeyAccesses),
+	typ[cms.LocaleMode]():         enumSchema(cms.LocaleModes),
 }
 
 func enumSchema[T ~string](values []T) schema {

@@ -15,6 +15,7 @@ var documentTags = []schema{
 	{"name": "Pages", "description": "Pages with a draft and a live version. Each locale can override their values."},
 	{"name": "Runtime", "description": "The live pages of a site, as the npm package @makeswift/runtime reads them with a Site key."},
 	{"name": "Publishing", "description": "Review changes, publish them atomically, and go back to an earlier publish."},
+	{"name": "Rendering", "description": "From a URL to what a visitor gets, and back."},
 	{"name": "Routes", "description": "Pathnames of a site that another system serves."},
 	{"name": "Apps", "description": "Clients of this API, each with its own key."},
 	{"name": "Operations", "description": "Health checks, metrics and profiles for operators of the service."},
@@ -110,6 +111,10 @@ var endpointTexts = map[string]endpointText{
 	"cancelPublish":      {"Publishing", "Cancel a scheduled publish", "Returns 409 if it is not scheduled."},
 	"listPublishChanges": {"Publishing", "List the changes of a publish", ""},
 	"restorePublish":     {"Publishing", "Go back to a publish", "Reverts the live version to its state after that publish, as a new publish. The draft does not change. Returns 200 with a null id if the live version is already in that state."},
+
+	"resolveUrl": {"Rendering", "Resolve a URL", "Returns what a visitor of the URL gets, and why: a page, a redirect, a route or nothing. Reads the live version by default. Returns 404 if no site within reach has the origin, and 409 if several have it."},
+	"getSitemap": {"Rendering", "Get the sitemap", "Returns the pages that are online and not excluded from search engines in the locales of an origin, in the format of sitemaps.org, with alternates. Above 50,000 URLs or 50 MB it is an index of parts: sitemap.xml?part=1 and so on."},
+	"getRobots":  {"Rendering", "Get robots.txt", "Allows everything, and names the sitemap of the origin."},
 
 	"listLocales":   {"Locales", "List locales", "Returns the oldest first."},
 	"createLocale":  {"Locales", "Create a locale", "Code, domain and effective path prefix are unique in a site."},

@@ -33,6 +33,9 @@ type query struct {
 	includeOffline bool
 	skipValidation bool
 	selection      cms.SelectionRequest
+	url            string
+	origin         string
+	part           int // 0: not given
 }
 
 // param is a query parameter, with its documentation. parse returns what is wrong
@@ -133,6 +136,35 @@ var (
 			})
 		},
 	}
+	paramURL = required(param{
+		name: "url", doc: "An absolute http or https URL, or with siteId a path with its query.", schema: schema{"type": "string", "example": "https://www.example.com/about"},
+		parse: func(q *query, v string) string {
+			q.url = v
+			return ""
+		},
+	})
+	paramResolveSiteID = idParam("siteId", "The site. Without it, the one with the origin of the URL.", func(q *query) *cms.ID { return &q.siteID })
+	paramOrigin        = param{
+		name: "origin", doc: "An origin of the site: its own, which is the default, or the domain of a locale.", schema: schema{"type": "string", "example": "https://www.example.com"},
+		parse: func(q *query, v string) (problem string) {
+			var err error
+			if q.origin, err = cms.ParseOrigin(v); err != nil {
+				problem = err.Error()
+			}
+			return problem
+		},
+	}
+	paramPart = param{
+		name: "part", doc: "A part of a sitemap that is an index.", schema: schema{"type": "integer", "minimum": 1},
+		parse: func(q *query, v string) string {
+			n, err := strconv.Atoi(v)
+			if err != nil || !partForm.MatchString(v) {
+				return "must be an integer from 1 on"
+			}
+			q.part = n
+			return ""
+		},
+	}
 	paramSkipValidation = boolParam("skipValidation", "Admits a pathname of another system's form, such as /products/[slug].", func(q *query) *bool { return &q.skipValidation })
 )
 
@@ -224,6 +256,8 @@ func parseVersion(q *query, v string) string {
 	}
 	return "must be ref:draft, ref:live, or publish: and the id of a publish"
 }
+
+var partForm = regexp.MustCompile(`^[1-9][0-9]{0,5}$`)
 
 var limitForm = regexp.MustCompile(`^[1-9][0-9]{0,2}$`)
 

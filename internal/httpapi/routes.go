@@ -51,6 +51,10 @@ func (a *API) endpoints() []*endpoint {
 		{post, "/v2/sites/{siteId}/rotate-key", "rotateSiteKey", write, appsOnly, nil, typ[KeyRotate](), 200, typ[Site](), a.rotateSiteKey},
 		{get, "/v2/sites/{siteId}/pages", "listSitePages", read, siteKeyToo, pageList, nil, 200, typ[List[Page]](), a.listPages},
 
+		{get, "/v2/sites/{siteId}/sitemap.xml", "getSitemap", read, siteKeyToo, []param{paramOrigin, paramVersion, paramPart}, nil, 200, typ[XMLDocument](), a.getSitemap},
+		{get, "/v2/sites/{siteId}/robots.txt", "getRobots", read, siteKeyToo, []param{paramOrigin}, nil, 200, typ[TextDocument](), a.getRobots},
+		{get, "/v2/resolve", "resolveUrl", read, siteKeyToo, []param{paramURL, paramResolveSiteID, paramVersion}, nil, 200, typ[Resolution](), a.resolveURL},
+
 		{get, "/v2/sites/{siteId}/changes", "listChanges", read, appsOnly, append([]param{paramPageIDs, paramLocales}, list...), nil, 200, typ[Review](), a.listChanges},
 		{post, "/v2/sites/{siteId}/publish", "publishSite", publish, appsOnly, nil, typ[PublishCreate](), 201, typ[Publish](), a.publishSite},
 		{post, "/v2/sites/{siteId}/discard", "discardSite", write, appsOnly, nil, typ[DiscardCreate](), 200, typ[Discard](), a.discardSite},

@@ -46,7 +46,7 @@ func (s *Store) Migrate(ctx context.Context) (applied []int64, err error) {
 	}
 	defer release()
 	for tries, last := 1, int64(-1); ; tries++ {
-		version, err := s.migratable(ctx)
+		version, err := s.migratable(ctx, provider)
 		if version > last {
 			tries, last = 1, version
 		}
@@ -137,7 +137,7 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // migratable returns the version of the schema, or an error if this program can't
 // migrate the store.
-func (s *Store) migratable(ctx context.Context) (int64, error) {
+func (s *Store) migratable(ctx context.Context, provider *goose.Provider) (int64, error) {
 	if err := s.db.PingContext(ctx); err != nil {
 		return 0, s.fail(ctx, err)
 	}
@@ -146,7 +146,11 @@ func (s *Store) migratable(ctx context.Context) (int64, error) {
 			return 0, err
 		}
 	}
-	return s.queries.knownVersion(ctx)
+	version, err := provider.GetDBVersion(ctx) // it creates the table of versions
+	if err == nil && version > latestSchema {
+		return 0, &NewerStoreError{version, latestSchema}
+	}
+	return version, s.fail(ctx, err)
 }
 
 func newProvider(d *dialect, db *sql.DB) (*goose.Provider, error) {

@@ -59,8 +59,20 @@ type xmlLink struct {
 	Href     string   `xml:"href,attr"`
 }
 
-// encodeSitemapURL returns an entry as a line of XML.
-func encodeSitemapURL(u service.SitemapURL) []byte {
+// sitemapEncoder encodes entries in one buffer: a sitemap may have 50,000 of them.
+type sitemapEncoder struct {
+	text bytes.Buffer
+	xml  *xml.Encoder
+}
+
+func newSitemapEncoder() *sitemapEncoder {
+	e := &sitemapEncoder{}
+	e.xml = xml.NewEncoder(&e.text)
+	return e
+}
+
+// encode returns an entry as a line of XML, until the next one is encoded.
+func (e *sitemapEncoder) encode(u service.SitemapURL) []byte {
 	wire := xmlURL{Loc: u.URL, ChangeFreq: u.Frequency}
 	if u.PublishedAt != nil {
 		wire.LastMod = string(newTimestamp(*u.PublishedAt))
@@ -71,11 +83,12 @@ func encodeSitemapURL(u service.SitemapURL) []byte {
 	for _, alternate := range u.Alternates {
 		wire.Links = append(wire.Links, xmlLink{Rel: "alternate", HrefLang: alternate.Locale, Href: alternate.URL})
 	}
-	text, err := xml.Marshal(wire)
-	if err != nil {
+	e.text.Reset()
+	if err := e.xml.Encode(wire); err != nil {
 		panic(err) // plain texts
 	}
-	return append(text, '\n')
+	e.text.WriteByte('\n')
+	return e.text.Bytes()
 }
 
 // sitemapPlan is where the parts of a sitemap begin, and the tag of the whole.
@@ -118,14 +131,14 @@ func planSitemap(ctx context.Context, m service.Sitemap) (sitemapPlan, error) {
 		return sitemapPlan{}, err
 	}
 	plan := sitemapPlan{parts: []sitemapPart{{}}, small: []byte{}}
-	size := 0
+	encoder, size := newSitemapEncoder(), 0
 	for place := service.SitemapPlace(nil); ; {
 		entries, next, err := m.Next(ctx, place)
 		if err != nil {
 			return plan, err
 		}
 		for i, entry := range entries {
-			text := encodeSitemapURL(entry)
+			text := encoder.encode(entry)
 			_, _ = hash.Write(text) // a hash never fails
 			part := &plan.parts[len(plan.parts)-1]
 			if part.urls == maxSitemapURLs || size+len(text) > maxSitemapBytes-len(sitemapHead)-len(sitemapTail) {
@@ -197,6 +210,7 @@ func (a *API) streamSitemap(w io.Writer, m service.Sitemap, part sitemapPart) er
 	if _, err := out.WriteString(sitemapHead); err != nil {
 		return err
 	}
+	encoder := newSitemapEncoder()
 	place, skip, left := part.after, part.skip, part.urls
 	for left > 0 {
 		var entries []service.SitemapURL
@@ -212,7 +226,7 @@ func (a *API) streamSitemap(w io.Writer, m service.Sitemap, part sitemapPart) er
 		entries = entries[min(skip, len(entries)):]
 		entries, skip = entries[:min(left, len(entries))], 0
 		for _, entry := range entries {
-			if _, err := out.Write(encodeSitemapURL(entry)); err != nil {
+			if _, err := out.Write(encoder.encode(entry)); err != nil {
 				return err
 			}
 		}

@@ -21,6 +21,7 @@ need Redis redis-server /usr/bin/redis-server redis-server
 need HAProxy haproxy /usr/sbin/haproxy haproxy
 need nginx nginx /usr/sbin/nginx nginx
 need PgBouncer pgbouncer /usr/sbin/pgbouncer pgbouncer
+need jq jq /usr/bin/jq jq
 need curl curl /usr/bin/curl curl
 need xmllint libxml2-utils /usr/bin/xmllint xmllint
 need Chromium chromium /usr/bin/chromium chromium

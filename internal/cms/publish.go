@@ -61,12 +61,13 @@ type Publish struct {
 
 // Selection is the part of the draft that is published or discarded. Nil is all.
 type Selection struct {
-	PageIDs []ID
-	Locales []ID // after Applied, NoID is the default locale
+	PageIDs     []ID
+	RedirectIDs []ID
+	Locales     []ID // after Applied, NoID is the default locale
 }
 
 // All reports whether everything is selected.
-func (s Selection) All() bool { return s.PageIDs == nil && s.Locales == nil }
+func (s Selection) All() bool { return s.PageIDs == nil && s.RedirectIDs == nil && s.Locales == nil }
 
 // Applied is the selection with NoID in place of the default locale.
 func (s Selection) Applied(defaultLocale ID) Selection {

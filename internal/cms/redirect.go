@@ -106,6 +106,11 @@ func takesStar(target string) bool {
 	return strings.HasSuffix(target, below)
 }
 
+// IsBelow reports whether the source is below a pathname, but not all of it.
+func (r Redirect) IsBelow(pathname string) bool {
+	return strings.HasPrefix(r.Source, strings.TrimSuffix(pathname, "/")+"/") && r.Source != Below(pathname) && r.Source != pathname
+}
+
 // Check returns what is wrong with the values together.
 func (r Redirect) Check() error {
 	if takesStar(r.Target) && !r.IsWild() {
@@ -182,6 +187,18 @@ func (r Redirect) Claims(locales Locales) []Claim {
 // SameContent reports whether two states of a redirect have the same values.
 func (r Redirect) SameContent(o Redirect) bool {
 	return r.LocaleID == o.LocaleID && r.Source == o.Source && r.Target == o.Target && r.Status == o.Status && r.IsAutomatic == o.IsAutomatic
+}
+
+// RedirectChange takes a redirect of the live version from one state to another. Nil is
+// one that does not exist.
+type RedirectChange struct{ Before, After *Redirect }
+
+// ID is the redirect's.
+func (c RedirectChange) ID() ID {
+	if c.Before != nil {
+		return c.Before.ID
+	}
+	return c.After.ID
 }
 
 // RedirectPatch changes a redirect. A null locale is every locale.

@@ -19,7 +19,7 @@ func (rs redirects) From(sources []string) ([]cms.Redirect, error) {
 
 func (rs redirects) Below(pathname string) ([]cms.Redirect, error) {
 	return slices.DeleteFunc(slices.Clone(rs), func(r cms.Redirect) bool {
-		return !strings.HasPrefix(r.Source, strings.TrimSuffix(pathname, "/")+"/") || r.Source == cms.Below(pathname) || r.Source == pathname
+		return !r.IsBelow(pathname)
 	}), nil
 }
 

@@ -47,6 +47,7 @@ type Site struct {
 	KeyAccess       SiteKeyAccess
 	LocaleMode      LocaleMode
 	DefaultLocaleID ID
+	AutoRedirects   bool // a publish that moves a page leaves a redirect
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
 	DeletedAt       *time.Time
@@ -66,6 +67,7 @@ type NewSite struct {
 	DefaultLocale Opt[string]
 	KeyAccess     Opt[SiteKeyAccess]
 	LocaleMode    Opt[LocaleMode]
+	AutoRedirects Opt[bool]
 }
 
 // Clean normalizes the values and notes what is wrong with them.
@@ -86,6 +88,7 @@ type SitePatch struct {
 	DefaultLocalePathPrefix Opt[*string]
 	KeyAccess               Opt[SiteKeyAccess]
 	LocaleMode              Opt[LocaleMode]
+	AutoRedirects           Opt[bool]
 }
 
 // Clean normalizes the values and notes what is wrong with them.
@@ -104,6 +107,7 @@ func (c SitePatch) Apply(s Site) Site {
 	c.HostOrigin.ApplyTo(&s.HostOrigin)
 	c.KeyAccess.ApplyTo(&s.KeyAccess)
 	c.LocaleMode.ApplyTo(&s.LocaleMode)
+	c.AutoRedirects.ApplyTo(&s.AutoRedirects)
 	return s
 }
 
@@ -132,7 +136,7 @@ func (s Site) Place(l Locale) Place {
 // SameAs reports whether two states of a site show the same settings.
 func (s Site) SameAs(o Site) bool {
 	return s.Name == o.Name && equalPtr(s.HostOrigin, o.HostOrigin) && s.KeyAccess == o.KeyAccess &&
-		s.LocaleMode == o.LocaleMode && s.PublicAPIKey == o.PublicAPIKey && s.DefaultLocaleID == o.DefaultLocaleID &&
+		s.LocaleMode == o.LocaleMode && s.AutoRedirects == o.AutoRedirects && s.PublicAPIKey == o.PublicAPIKey && s.DefaultLocaleID == o.DefaultLocaleID &&
 		s.DefaultLocale.Code == o.DefaultLocale.Code && equalPtr(s.DefaultLocale.PathPrefix, o.DefaultLocale.PathPrefix)
 }
 

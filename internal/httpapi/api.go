@@ -191,6 +191,7 @@ func methodOf(r *request) string {
 // pathKinds are the values of a path that must be ids, and what they identify.
 var pathKinds = map[string]cms.Kind{
 	"appId": cms.KindApp, "siteId": cms.KindSite, "publishId": cms.KindPublish, "pageId": cms.KindPage,
+	"redirectId": cms.KindRedirect,
 }
 
 // respond checks everything about the request that does not depend on a resource,

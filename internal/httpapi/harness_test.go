@@ -281,7 +281,7 @@ func checkError(t *testing.T, req *http.Request, status int, body []byte) {
 		t.Errorf("%s %s: incomplete error %s", req.Method, req.URL, body)
 	}
 	// A batch has details for what its operations name and what is in conflict.
-	batch := (status == http.StatusConflict || status == http.StatusNotFound) && req.URL.Path == "/v6/pages/batch"
+	batch := (status == http.StatusConflict || status == http.StatusNotFound) && strings.HasSuffix(req.URL.Path, "/batch")
 	if got := len(e.Details) > 0; got != (status == http.StatusBadRequest) && !batch {
 		t.Errorf("%s %s: status %d with details %v", req.Method, req.URL, status, e.Details)
 	}
@@ -309,6 +309,15 @@ func documentedPath(req *http.Request) string {
 		case len(rest) == 1:
 			return collection + "/" + id
 		case len(rest) == 2 && slices.Contains(strings.Fields("restore duplicate rotate-key pages rotate changes publish discard publishes"), rest[1]):
+			return collection + "/" + id + "/" + rest[1]
+		}
+	case "/v2/redirects":
+		switch {
+		case len(rest) == 0 || (len(rest) == 1 && rest[0] == "batch" && req.Method == http.MethodPost):
+			return req.URL.Path
+		case len(rest) == 1 && rest[0] != "":
+			return collection + "/" + id
+		case len(rest) == 2 && (rest[1] == "restore" || rest[1] == "discard"):
 			return collection + "/" + id + "/" + rest[1]
 		}
 	case "/v2/publishes":

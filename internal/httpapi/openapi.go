@@ -195,8 +195,8 @@ func (g generator) responses(e *endpoint) schema {
 		delete(alike, "Location")
 		responses["200"] = schema{"description": "Nothing to publish", "content": success["content"], "headers": alike}
 	}
-	if e.name == "discardPage" {
-		responses["204"] = schema{"description": "The page was never live and is deleted", "headers": commonHeaders()}
+	if e.name == "discardPage" || e.name == "discardRedirect" {
+		responses["204"] = schema{"description": "It was never live and is deleted", "headers": commonHeaders()}
 	}
 	if e.method == http.MethodGet {
 		responses["304"] = schema{"description": http.StatusText(http.StatusNotModified), "headers": headers}
@@ -341,8 +341,11 @@ func applyTags(s schema, tag reflect.StructTag) {
 		s["description"] = doc
 	}
 	if enum := tag.Get("enum"); enum != "" {
-		s["enum"] = []string{enum}
-		s["example"] = enum
+		var values []any
+		for value := range strings.SplitSeq(enum, ",") {
+			values = append(values, tagValue(s, "enum", value))
+		}
+		s["enum"], s["example"] = values, values[0]
 	}
 	if format := tag.Get("format"); format != "" {
 		s["format"] = format

@@ -28,6 +28,7 @@ type query struct {
 	version        service.VersionRef
 	versionGiven   bool
 	pathPrefix     string
+	sourcePrefix   string
 	sort           cms.PageSort
 	descending     bool
 	includeOffline bool
@@ -104,6 +105,21 @@ var (
 			q.pathPrefix = strings.Clone(v) // it may outlive the request
 			return ""
 		},
+	}
+	paramSourcePrefix = param{
+		name: "sourcePrefix", doc: "Only redirects whose source begins with this, letter for letter.",
+		schema: schema{"type": "string", "example": "/blog"},
+		parse: func(q *query, v string) string {
+			if strings.ContainsRune(v, 0) {
+				return "must not have a NUL character"
+			}
+			q.sourcePrefix = strings.Clone(v) // it may outlive the request
+			return ""
+		},
+	}
+	paramRedirectLocale = param{
+		name: "locale", doc: "A locale of the site, by code or id: its redirects, and those of every locale.",
+		schema: paramLocale.schema, parse: paramLocale.parse,
 	}
 	paramSortBy = param{
 		name: "sortBy", doc: "The order of the list.",

@@ -70,6 +70,14 @@ func (a *API) endpoints() []*endpoint {
 		{patch, "/v2/routes/{routeIdOrPathname...}", "updateRoute", write, appsOnly, append(raw, paramSiteID), typ[RoutePatch](), 200, typ[Route](), a.updateRoute},
 		{del, "/v2/routes/{routeIdOrPathname...}", "deleteRoute", write, appsOnly, inSite, nil, 204, nil, a.deleteRoute},
 
+		{get, "/v2/redirects", "listRedirects", read, siteKeyToo, append([]param{paramListSiteID, paramRedirectLocale, paramSourcePrefix, paramVersion}, list...), nil, 200, typ[List[Redirect]](), a.listRedirects},
+		{post, "/v2/redirects", "createRedirect", write, appsOnly, nil, typ[RedirectCreate](), 201, typ[Redirect](), a.createRedirect},
+		{get, "/v2/redirects/{redirectId}", "getRedirect", read, siteKeyToo, []param{paramVersion}, nil, 200, typ[Redirect](), a.getRedirect},
+		{patch, "/v2/redirects/{redirectId}", "updateRedirect", write, appsOnly, nil, typ[RedirectPatch](), 200, typ[Redirect](), a.updateRedirect},
+		{del, "/v2/redirects/{redirectId}", "deleteRedirect", write, appsOnly, nil, nil, 204, nil, a.deleteRedirect},
+		{post, "/v2/redirects/{redirectId}/restore", "restoreRedirect", write, appsOnly, nil, nil, 200, typ[Redirect](), a.restoreRedirect},
+		{post, "/v2/redirects/{redirectId}/discard", "discardRedirect", write, appsOnly, nil, nil, 200, typ[Redirect](), a.discardRedirect},
+
 		{get, "/v6/pages", "listPages", read, siteKeyToo, append([]param{paramListSiteID}, pageList...), nil, 200, typ[List[Page]](), a.listPages},
 		{post, "/v6/pages", "createPage", write, appsOnly, nil, typ[PageCreate](), 201, typ[Page](), a.createPage},
 		{post, "/v6/pages/batch", "batchPages", write, appsOnly, nil, typ[PageBatch](), 200, typ[Batch](), a.batchPages},

@@ -160,7 +160,7 @@ func (f siteSnapshot) changePlace(ctx context.Context, r cms.Reader, after cms.I
 	for i, place := range places {
 		ids[i] = place.PageID
 	}
-	known, err := r.KnownPages(ctx, f.site.ID, ids)
+	known, err := r.Known(ctx, f.site.ID, cms.KindPage, ids)
 	if err != nil {
 		return cms.ChangePlace{}, err
 	}

@@ -79,7 +79,18 @@ func (s *Service) discard(ctx context.Context, tx cms.Tx, who Caller, f siteSnap
 	if err := s.checkGuard(ctx, tx, siteID, cms.Draft, gone, confirm); err != nil {
 		return 0, err
 	}
-	if err := movePages(ctx, tx, siteID, changes, f.locales); err != nil {
+	moves := pageMoves(changes, f.locales)
+	clashes, err := findClashes(ctx, tx, siteID, moves...)
+	if err == nil {
+		clashes, err = s.giveWay(ctx, tx, who.actor(), f, clashes)
+	}
+	if err == nil {
+		err = refuseClashes(clashes)
+	}
+	if err == nil {
+		err = storeMoves(ctx, tx, siteID, moves...)
+	}
+	if err != nil {
 		return 0, err
 	}
 	if err := tx.UpdatePages(ctx, changes); err != nil {

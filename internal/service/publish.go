@@ -288,7 +288,15 @@ func (s *Service) release(ctx context.Context, tx cms.Tx, locales cms.Locales, r
 	if err := tx.ReplaceLive(ctx, p.SiteID, p.Seq, rel.pages); err != nil {
 		return err
 	}
-	if err := movePages(ctx, tx, p.SiteID, rel.pages, locales); err != nil {
+	moves := pageMoves(rel.pages, locales)
+	clashes, err := findClashes(ctx, tx, p.SiteID, moves...)
+	if err == nil {
+		err = refuseClashes(clashes)
+	}
+	if err == nil {
+		err = storeMoves(ctx, tx, p.SiteID, moves...)
+	}
+	if err != nil {
 		return err
 	}
 	if err := markDrafts(ctx, tx, rel, *p); err != nil {

@@ -104,7 +104,7 @@ func (s *Service) CreateRoute(ctx context.Context, who Caller, in Input[cms.NewR
 	var route cms.Route
 	err = s.inSite(ctx, who, ofSite(n.SiteID.Value), cms.LockShared, func(tx cms.Tx, f siteSnapshot) error {
 		route = cms.Route{ID: cms.NewID(), SiteID: f.site.ID, Pathname: n.Pathname.Value, CreatedAt: s.now()}
-		if err := moveClaims(ctx, tx, f.site.ID, claimMove{after: route.Claims()}); err != nil {
+		if err := s.moveClaims(ctx, tx, who.actor(), f, claimMove{after: route.Claims()}); err != nil {
 			return err
 		}
 		if err := tx.CreateRoute(ctx, route); err != nil {
@@ -149,7 +149,7 @@ func (s *Service) changeRoute(ctx context.Context, who Caller, ref Ref, match Ma
 		if reflect.DeepEqual(before, after) {
 			return nil
 		}
-		if err := moveClaims(ctx, tx, f.site.ID, claimMove{before: before.Claims(), after: after.Claims()}); err != nil {
+		if err := s.moveClaims(ctx, tx, who.actor(), f, claimMove{before: before.Claims(), after: after.Claims()}); err != nil {
 			return err
 		}
 		if err := tx.UpdateRoute(ctx, after); err != nil {

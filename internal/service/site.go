@@ -72,7 +72,7 @@ func (s *Service) CreateSite(ctx context.Context, who Caller, in Input[cms.NewSi
 		site = cms.Site{
 			ID: cms.NewID(), WorkspaceID: who.WorkspaceID(), Name: n.Name.Value, HostOrigin: n.HostOrigin.Value,
 			PublicAPIKey: cms.NewSiteKey(), KeyAccess: n.KeyAccess.Or(cms.AccessDraft),
-			LocaleMode: n.LocaleMode.Or(cms.LocalesInternal), CreatedAt: now, UpdatedAt: now,
+			LocaleMode: n.LocaleMode.Or(cms.LocalesInternal), AutoRedirects: n.AutoRedirects.Or(true), CreatedAt: now, UpdatedAt: now,
 		}
 		site.DefaultLocale = cms.Locale{
 			ID: cms.NewID(), SiteID: site.ID, Code: n.DefaultLocale.Or(cms.DefaultLocaleCode), CreatedAt: now,
@@ -148,7 +148,10 @@ func (s *Service) patchLocales(ctx context.Context, tx cms.Tx, site *cms.Site, l
 		locales[slices.IndexFunc(locales, func(l cms.Locale) bool { return l.ID == locale.ID })] = locale
 	}
 	site.DefaultLocale = locale
-	return locales.CheckPlaces(*site)
+	if err := locales.CheckPlaces(*site); err != nil {
+		return err
+	}
+	return siteSnapshot{site: *site, locales: locales}.refuseMovedCircles(ctx, tx, cms.NoID)
 }
 
 // rebaseChunk is how many pages are rewritten at a time when the default

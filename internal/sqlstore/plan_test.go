@@ -358,7 +358,7 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 		},
 		func() error { _, err := q.SitesOf(ctx, []cms.ID{site.ID, cms.NewID()}); return err },
 		func() error { _, err := q.SiteOf(ctx, cms.KindPage, page.ID); return err },
-		func() error { _, err := q.KnownPages(ctx, site.ID, ids[:2]); return err },
+		func() error { _, err := q.Known(ctx, site.ID, cms.KindPage, ids[:2]); return err },
 		func() error { _, err := q.Locales(ctx, site.ID); return err },
 		func() error { _, err := q.Page(ctx, site.ID, cms.Draft, page.ID); return err },
 		func() error { _, err := q.FindPage(ctx, cms.Draft, page.ID); return err },

@@ -145,6 +145,12 @@ var (
 			return parseList(&q.selection.PageIDs, v, cms.MaxPublishPages, mustBeID, cms.ParseID)
 		},
 	}
+	paramRedirectIDs = param{
+		name: "redirectIds", doc: "Only these redirects, separated by commas; at most 1,000.", schema: paramPageIDs.schema,
+		parse: func(q *query, v string) string {
+			return parseList(&q.selection.RedirectIDs, v, cms.MaxPublishPages, mustBeID, cms.ParseID)
+		},
+	}
 	paramLocales = param{
 		name: "locales", doc: "Only the values of these locales, by code or id, separated by commas; at most 1,000.", schema: schema{"type": "string", "example": "fr,de"},
 		parse: func(q *query, v string) string {

@@ -48,7 +48,7 @@ func (a *API) endpoints() []*endpoint {
 		{post, "/v2/sites/{siteId}/rotate-key", "rotateSiteKey", write, appsOnly, nil, typ[KeyRotate](), 200, typ[Site](), a.rotateSiteKey},
 		{get, "/v2/sites/{siteId}/pages", "listSitePages", read, siteKeyToo, pageList, nil, 200, typ[List[Page]](), a.listPages},
 
-		{get, "/v2/sites/{siteId}/changes", "listChanges", read, appsOnly, append([]param{paramPageIDs, paramLocales}, list...), nil, 200, typ[Review](), a.listChanges},
+		{get, "/v2/sites/{siteId}/changes", "listChanges", read, appsOnly, append([]param{paramPageIDs, paramRedirectIDs, paramLocales}, list...), nil, 200, typ[Review](), a.listChanges},
 		{post, "/v2/sites/{siteId}/publish", "publishSite", publish, appsOnly, nil, typ[PublishCreate](), 201, typ[Publish](), a.publishSite},
 		{post, "/v2/sites/{siteId}/discard", "discardSite", write, appsOnly, nil, typ[DiscardCreate](), 200, typ[Discard](), a.discardSite},
 		{get, "/v2/sites/{siteId}/publishes", "listPublishes", read, appsOnly, list, nil, 200, typ[List[Publish]](), a.listPublishes},

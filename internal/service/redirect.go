@@ -335,6 +335,25 @@ func hasRedirect(ctx context.Context, r cms.Reader, siteID, id cms.ID) error {
 	return err
 }
 
+// checkRedirects returns NotFound if neither version has one of the redirects.
+func (f siteSnapshot) checkRedirects(ctx context.Context, r cms.Reader, ids []cms.ID) error {
+	drafts, err := r.RedirectsByID(ctx, f.site.ID, cms.Draft, ids)
+	if err != nil {
+		return err
+	}
+	lives, err := r.RedirectsByID(ctx, f.site.ID, cms.Live, ids)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		draft := drafts[id]
+		if draft == nil || !f.locales.Shows(draft.LocaleID) || (draft.DeletedAt != nil && lives[id] == nil) {
+			return cms.NotFound(cms.KindRedirect)
+		}
+	}
+	return nil
+}
+
 // DiscardRedirect takes a redirect's draft, deleted or not, back to what is live. One
 // that was never live is deleted, and gone is true.
 func (s *Service) DiscardRedirect(ctx context.Context, who Caller, id cms.ID, body Empty) (view RedirectView, gone bool, err error) {

@@ -336,7 +336,11 @@ func (s *Service) DuplicateSite(ctx context.Context, who Caller, id cms.ID, in I
 // first publish.
 func firstPublish(ctx context.Context, tx cms.Tx, who Caller, siteID cms.ID, now time.Time) error {
 	_, changes, err := tx.CountPages(ctx, siteID, cms.Live)
-	if err != nil || changes == 0 {
+	if err != nil {
+		return err
+	}
+	redirects, err := tx.CountRedirects(ctx, siteID, cms.Live)
+	if changes += redirects; err != nil || changes == 0 {
 		return err
 	}
 	return tx.CreatePublish(ctx, cms.Publish{

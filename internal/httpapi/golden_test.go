@@ -26,7 +26,7 @@ const goldenDir = "testdata/golden"
 // example is a small site, so that every golden file shows something.
 type example struct {
 	*system
-	site, locale, route, page, app string
+	site, locale, route, redirect, page, app string
 }
 
 func newExample(t *testing.T, s *system) example {
@@ -37,6 +37,7 @@ func newExample(t *testing.T, s *system) example {
 	e.locale = made("/v2/locales", e.in(`"locale":"pt-BR","domain":"https://www.example.com.br","pathPrefix":"br"`))
 	e.route = made("/v2/routes", e.in(`"pathname":"/checkout"`))
 	made("/v6/pages", e.in(`"pathname":"/"`))
+	e.redirect = made("/v2/redirects", e.in(`"source":"/old/*","target":"/new/*","locale":"pt-BR","status":301`))
 	e.page = made("/v6/pages", e.in(examplePage))
 	s.must(t, 200, "PATCH", "/v6/pages/"+e.page+"?locale=pt-BR", `{"pathname":"/sobre","title":"Sobre nós"}`)
 	e.app = made("/v2/apps", `{"name":"Importer","description":"Nightly import","scopes":["read","write"],"siteIds":["`+e.site+`"],"expiresAt":"2100-01-31T12:00:00Z"}`)

@@ -240,7 +240,7 @@ func (r *request) parsePath() error {
 }
 
 // bigWork are the operations that each workspace runs one at a time.
-var bigWork = map[string]bool{"duplicateSite": true, "publishSite": true, "restorePublish": true, "discardSite": true, "batchPages": true}
+var bigWork = map[string]bool{"duplicateSite": true, "publishSite": true, "restorePublish": true, "discardSite": true, "batchPages": true, "batchRedirects": true}
 
 // smallBatch is the size of a body below which a batch is not big work: about a
 // hundred operations.
@@ -252,7 +252,7 @@ func (a *API) handle(r *request) (response, error) {
 	if readOnly(r.Method) {
 		return r.endpoint.handle(r)
 	}
-	if bigWork[r.endpoint.name] && (r.endpoint.name != "batchPages" || r.ContentLength < 0 || r.ContentLength > smallBatch) {
+	if bigWork[r.endpoint.name] && (!strings.HasPrefix(r.endpoint.name, "batch") || r.ContentLength < 0 || r.ContentLength > smallBatch) {
 		done, err := a.svc.BigWork(r.Context(), r.who)
 		if err != nil {
 			return response{}, err

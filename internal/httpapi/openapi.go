@@ -255,6 +255,9 @@ func (g generator) of(t reflect.Type) schema {
 	if t == typ[PageResult]() {
 		return schema{"anyOf": []schema{g.of(typ[Page]()), g.of(typ[DeletedPage]())}}
 	}
+	if t == typ[RedirectResult]() {
+		return schema{"anyOf": []schema{g.of(typ[Redirect]()), g.of(typ[DeletedRedirect]())}}
+	}
 	switch t.Kind() {
 	case reflect.String:
 		return schema{"type": "string"}

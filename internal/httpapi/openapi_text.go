@@ -50,6 +50,7 @@ var bodyExamples = map[string]schema{
 	"updatePage":     {"title": "About us"},
 	"createRedirect": {"siteId": idSchema["example"], "source": "/old/*", "target": "/new/*"},
 	"updateRedirect": {"target": "/new/*"},
+	"batchRedirects": {"siteId": idSchema["example"], "operations": []schema{{"op": "create", "source": "/old", "target": "/new"}}},
 	"batchPages":     {"siteId": idSchema["example"], "operations": []schema{{"op": "create", "pathname": "/about", "title": "About us"}}},
 }
 
@@ -117,6 +118,7 @@ var endpointTexts = map[string]endpointText{
 
 	"listRedirects":   {"Redirects", "List redirects", "By source, ties by id. With `locale`, the redirects of that locale and those of every locale."},
 	"createRedirect":  {"Redirects", "Create a redirect", "In the draft. 409 if a page, a route or another redirect of that locale has the source, or if following redirects would come round again."},
+	"batchRedirects":  {"Redirects", "Change many redirects", "1 to 1,000 operations in one step, in a body of at most 8 MiB: all of them happen or none. Results are in the order of the operations. `create` needs a `source` and a `target`. `update` and `delete` name their redirect by `redirectId`, or else by `source` with `locale`: those that it has before the batch. An `update` by `redirectId` takes `source` and `locale` as new values; one by `source` can't change them. `delete` takes no values. Sources and circles are checked as they are after the whole batch. On any error nothing is changed, and there is a detail for each problem of each operation: 400 if anything is malformed, or else 404 if a redirect or locale does not exist, or else 409."},
 	"getRedirect":     {"Redirects", "Get a redirect", ""},
 	"updateRedirect":  {"Redirects", "Update a redirect", "In the draft. Fields left out stay as they are. An automatic redirect that is changed becomes an ordinary one."},
 	"deleteRedirect":  {"Redirects", "Delete a redirect", "From the draft. It can be restored. 409 if another redirect, which it stood before, would lead round again."},

@@ -72,6 +72,7 @@ func (a *API) endpoints() []*endpoint {
 
 		{get, "/v2/redirects", "listRedirects", read, siteKeyToo, append([]param{paramListSiteID, paramRedirectLocale, paramSourcePrefix, paramVersion}, list...), nil, 200, typ[List[Redirect]](), a.listRedirects},
 		{post, "/v2/redirects", "createRedirect", write, appsOnly, nil, typ[RedirectCreate](), 201, typ[Redirect](), a.createRedirect},
+		{post, "/v2/redirects/batch", "batchRedirects", write, appsOnly, nil, typ[RedirectBatch](), 200, typ[BatchOfRedirects](), a.batchRedirects},
 		{get, "/v2/redirects/{redirectId}", "getRedirect", read, siteKeyToo, []param{paramVersion}, nil, 200, typ[Redirect](), a.getRedirect},
 		{patch, "/v2/redirects/{redirectId}", "updateRedirect", write, appsOnly, nil, typ[RedirectPatch](), 200, typ[Redirect](), a.updateRedirect},
 		{del, "/v2/redirects/{redirectId}", "deleteRedirect", write, appsOnly, nil, nil, 204, nil, a.deleteRedirect},

@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,11 +34,11 @@ func (q queries) CopySite(ctx context.Context, from, to cms.ID, localeIDs map[cm
 	if err := q.noteNewIDs(ctx, to, cms.KindPage, pages); err != nil {
 		return 0, err
 	}
+	where, args := q.dialect.among("r.locale_id", append(anys(slices.Collect(maps.Keys(localeIDs))), cms.NoID))
 	redirects, err := values[cms.ID](ctx, q, `select r.id from redirect r
 		where r.site_id = ? and r.version = ? and (r.deleted_at is null or exists (select 1 from redirect o
-			where o.site_id = ? and o.version = ? and o.id = r.id))
-			and (r.locale_id = ? or exists (select 1 from copy_id l where l.site_id = ? and l.old_id = r.locale_id))
-		order by r.id`, from, cms.Draft, from, cms.Live, cms.NoID, to)
+			where o.site_id = ? and o.version = ? and o.id = r.id)) and `+where+` order by r.id`,
+		slices.Concat([]any{from, cms.Draft, from, cms.Live}, args)...)
 	if err != nil {
 		return 0, err
 	}

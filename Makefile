@@ -17,7 +17,7 @@ build: ## Build bin/galley
 	CGO_ENABLED=0 go build -trimpath -o bin/galley ./cmd/galley
 
 .PHONY: deps
-deps: ## Find or install what the tests need: PostgreSQL, Redis, proxies and Chromium
+deps: ## Find or install what the tests need: PostgreSQL, Redis, proxies, Chromium and Node.js
 	@tools/deps.sh
 
 .PHONY: test

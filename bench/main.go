@@ -30,7 +30,7 @@ type bench struct {
 	lengths      lengths
 	galley       string // the programs
 	pocketbase   string
-	folder       string    // for everything that the run keeps meanwhile
+	folder       string    // temporary files of the run
 	report       string    // the folder of the report; "": none is written
 	postgres     *postgres // nil in a quick run
 	contestants  []contestant
@@ -59,7 +59,7 @@ func run() {
 	flag.StringVar(&b.galley, "galley", "bin/galley", "the program to measure")
 	flag.StringVar(&b.pocketbase, "pocketbase", "bin/bench-pocketbase", "the peer")
 	flag.StringVar(&b.report, "report", "", "the folder to write the report to (default "+docsFolder+", or nowhere with --quick or --force)")
-	parent := flag.String("dir", os.TempDir(), "where to keep the databases meanwhile; must be a disk")
+	parent := flag.String("dir", os.TempDir(), "folder for the databases of the run; must be on a disk")
 	flag.Parse()
 	if b.quick {
 		b.rounds = 1
@@ -75,8 +75,8 @@ func run() {
 // failure is what check panics with.
 type failure struct{ error }
 
-// check ends what recovered called with an error, after what was deferred. Other
-// goroutines may call it only below a recovered of their own.
+// check fails the function that recovered runs, if there is an error. Another
+// goroutine needs its own call of recovered.
 func check(err error) {
 	if err != nil {
 		panic(failure{err})
@@ -133,7 +133,7 @@ func (b *bench) runIn(ctx context.Context, parent string) {
 		return
 	}
 	if !b.bigOnly {
-		// This is kept at once: it took half an hour.
+		// It is saved at once, since it took half an hour.
 		b.keep(report{Comparison: b.compare(ctx, o)})
 	}
 	b.keep(report{Big: b.measureBig(ctx, o)})

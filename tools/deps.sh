@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Finds what the tests need, and installs what is missing from Debian's
-# packages. It says what it does.
+# packages and from npm. It says what it does.
 set -euo pipefail
 
 missing=()
@@ -22,36 +22,51 @@ need HAProxy haproxy /usr/sbin/haproxy haproxy
 need nginx nginx /usr/sbin/nginx nginx
 need PgBouncer pgbouncer /usr/sbin/pgbouncer pgbouncer
 need curl curl /usr/bin/curl curl
+need xmllint libxml2-utils /usr/bin/xmllint xmllint
 need Chromium chromium /usr/bin/chromium chromium
+need Node.js nodejs /usr/bin/node node
+need npm npm /usr/bin/npm npm
 if [ "${1:-}" = torture ]; then
 	need strace strace /usr/bin/strace strace
 fi
 
-[ ${#missing[@]} -eq 0 ] && exit 0
-
-install="apt-get install -y --no-install-recommends ${missing[*]}"
-if ! command -v apt-get >/dev/null; then
-	echo "deps: this is no Debian: install ${missing[*]} yourself, then run this again" >&2
-	exit 1
-fi
-if [ "$(id -u)" -eq 0 ]; then
-	sudo=
-elif command -v sudo >/dev/null; then
-	sudo=sudo
-else
-	echo "deps: as root, run: $install" >&2
-	exit 1
-fi
-echo "deps: $sudo $install"
-export DEBIAN_FRONTEND=noninteractive
-$sudo apt-get update -qq
-$sudo $install >/dev/null
-# The tests start servers of their own; the packages' are not needed, and would
-# take ports. Only those that were not there before are turned off.
-for service in postgresql redis-server haproxy nginx pgbouncer; do
-	if [[ " ${missing[*]} " == *" $service "* ]]; then
-		echo "deps: turning the service $service off"
-		$sudo update-rc.d "$service" disable ||:
-		$sudo service "$service" stop >/dev/null || echo "deps: could not stop $service"
+install_missing() {
+	local install="apt-get install -y --no-install-recommends ${missing[*]}" sudo= service
+	if ! command -v apt-get >/dev/null; then
+		echo "deps: this is no Debian: install ${missing[*]} yourself, then run this again" >&2
+		exit 1
 	fi
-done
+	if [ "$(id -u)" -ne 0 ]; then
+		if ! command -v sudo >/dev/null; then
+			echo "deps: as root, run: $install" >&2
+			exit 1
+		fi
+		sudo=sudo
+	fi
+	echo "deps: $sudo $install"
+	export DEBIAN_FRONTEND=noninteractive
+	$sudo apt-get update -qq
+	$sudo $install >/dev/null
+	# The tests start servers of their own; the packages' are not needed, and would
+	# take ports. Only those that were not there before are turned off.
+	for service in postgresql redis-server haproxy nginx pgbouncer; do
+		if [[ " ${missing[*]} " == *" $service "* ]]; then
+			echo "deps: turning the service $service off"
+			$sudo update-rc.d "$service" disable ||:
+			$sudo service "$service" stop >/dev/null || echo "deps: could not stop $service"
+		fi
+	done
+}
+
+if [ ${#missing[@]} -gt 0 ]; then
+	install_missing
+fi
+
+# The npm package that a test runs. Its lockfile has the hashes of everything.
+cd "$(dirname "$0")/../cmd/galley/testdata/runtime"
+if [ node_modules/.package-lock.json -nt package-lock.json ]; then
+	echo "deps: @makeswift/runtime: $PWD/node_modules"
+else
+	echo "deps: @makeswift/runtime: missing, npm ci in $PWD"
+	npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+fi

@@ -339,7 +339,7 @@ func TestBadBackupCommandsAreRefused(t *testing.T) {
 		"no store":           {1, []string{"backup", "--data", nowhere, file}, "no store"},
 		"no folder":          {1, []string{"backup", "--data", data, filepath.Join(nowhere, "file")}, "can't write the backup"},
 		"no database":        {1, []string{"backup", "--database-url", "postgres://u:hunter2@127.0.0.1:1/x", file}, "its URL"},
-		"unused database":    {1, []string{"backup", "--database-url", pgtest.URL(t), file}, "nothing in the store"},
+		"unused database":    {1, []string{"backup", "--database-url", pgtest.URL(t), file}, "the store is empty"},
 		"no backup":          {1, []string{"restore", "--data", nowhere, file}, "no such file"},
 		"copy from nowhere":  {1, []string{"copy", "--from", nowhere, "--to", nowhere + "2"}, "no store"},
 		"copy out of reach":  {1, []string{"copy", "--from", data, "--to", "postgres://u:hunter2@127.0.0.1:1/x"}, "can't reach"},

@@ -72,7 +72,7 @@ func (r *redisServer) kill() {
 }
 
 const (
-	redisAway = "Redis is away: this node counts requests by itself"
+	redisAway = "Redis is unavailable: this node counts requests by itself"
 	redisBack = "Redis is back: nodes count requests together"
 )
 

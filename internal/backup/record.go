@@ -75,107 +75,100 @@ func readRecords(in *bufio.Reader, to Sink) error {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err != nil {
-			return err
-		}
+		r := &recordReader{in: in, err: err}
 		switch {
+		case err != nil:
 		case kind == tableRecord:
-			if columns, err = readTable(in, to); err != nil {
-				return unexpected(err)
+			name, names := string(r.bytes()), make([]string, r.length(maxColumns))
+			for i := range names {
+				names[i] = string(r.bytes())
+			}
+			if columns = len(names); r.err == nil {
+				r.err = to.Table(name, names)
 			}
 		case kind == rowRecord && columns >= 0:
 			values := make([]any, columns)
 			for i := range values {
-				if values[i], err = readValue(in); err != nil {
-					return unexpected(err)
-				}
+				values[i] = r.value()
 			}
-			if err := to.Row(values); err != nil {
-				return err
+			if r.err == nil {
+				r.err = to.Row(values)
 			}
 		default:
 			return fmt.Errorf("unexpected record kind %d", kind)
 		}
-	}
-}
-
-// maxColumns bounds the memory that a bad number of columns can take.
-const maxColumns = 1000
-
-func readTable(in *bufio.Reader, to Sink) (int, error) {
-	name, err := readBytes(in)
-	if err != nil {
-		return 0, err
-	}
-	n, err := binary.ReadUvarint(in)
-	if err != nil {
-		return 0, err
-	}
-	if n > maxColumns {
-		return 0, fmt.Errorf("a table of %d columns", n)
-	}
-	columns := make([]string, n)
-	for i := range columns {
-		column, err := readBytes(in)
-		if err != nil {
-			return 0, err
+		if errors.Is(r.err, io.EOF) { // inside of a record
+			return io.ErrUnexpectedEOF
 		}
-		columns[i] = string(column)
+		if r.err != nil {
+			return r.err
+		}
 	}
-	return len(columns), to.Table(string(name), columns)
 }
 
-func readValue(in *bufio.Reader) (any, error) {
-	kind, err := in.ReadByte()
-	if err != nil {
-		return nil, err
-	}
-	switch kind {
-	case kindNull:
-		return nil, nil //nolint:nilnil // a null is a value
-	case kindFalse, kindTrue:
-		return kind == kindTrue, nil
-	case kindInt:
-		return binary.ReadVarint(in)
-	case kindFloat:
-		var bits [8]byte
-		_, err := io.ReadFull(in, bits[:])
-		return math.Float64frombits(binary.BigEndian.Uint64(bits[:])), err
-	case kindText:
-		text, err := readBytes(in)
-		return string(text), err
-	case kindBytes:
-		return readBytes(in)
-	}
-	return nil, fmt.Errorf("unknown value kind %d", kind)
+// Bounds of the memory that a bad length can take. The memory of a value that is
+// not small grows as its bytes are read.
+const (
+	maxColumns = 1000
+	smallValue = 64 << 10
+)
+
+// recordReader reads the parts of a record. After its first error, it reads nothing
+// and returns zero values.
+type recordReader struct {
+	in  *bufio.Reader
+	err error
 }
 
-// smallValue is the length up to which the memory of a value is allocated at
-// once; that of a longer one grows as its bytes are read.
-const smallValue = 64 << 10
+// length reads a length up to a limit.
+func (r *recordReader) length(limit uint64) uint64 {
+	if r.err != nil {
+		return 0
+	}
+	n, err := binary.ReadUvarint(r.in)
+	if err == nil && n > limit {
+		n, err = 0, fmt.Errorf("a length of %d, more than %d", n, limit)
+	}
+	r.err = err
+	return n
+}
 
-func readBytes(in *bufio.Reader) ([]byte, error) {
-	n, err := binary.ReadUvarint(in)
-	if err != nil {
-		return nil, err
+func (r *recordReader) bytes() []byte {
+	n := r.length(math.MaxInt32)
+	if r.err != nil {
+		return nil
 	}
 	if n <= smallValue {
 		b := make([]byte, n)
-		_, err := io.ReadFull(in, b)
-		return b, err
-	}
-	if n > math.MaxInt32 {
-		return nil, fmt.Errorf("a value of %d bytes", n)
+		_, r.err = io.ReadFull(r.in, b)
+		return b
 	}
 	var b bytes.Buffer
-	_, err = io.CopyN(&b, in, int64(n))
-	return b.Bytes(), err
+	_, r.err = io.CopyN(&b, r.in, int64(n))
+	return b.Bytes()
 }
 
-// unexpected replaces an EOF, since it is inside of a record.
-func unexpected(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
+func (r *recordReader) value() (v any) {
+	if r.err != nil {
+		return nil
 	}
-	return err
+	var kind byte
+	switch kind, r.err = r.in.ReadByte(); kind {
+	case kindNull:
+	case kindFalse, kindTrue:
+		v = kind == kindTrue
+	case kindInt:
+		v, r.err = binary.ReadVarint(r.in)
+	case kindFloat:
+		var number float64
+		r.err = binary.Read(r.in, binary.BigEndian, &number)
+		v = number
+	case kindText:
+		v = string(r.bytes())
+	case kindBytes:
+		v = r.bytes()
+	default:
+		r.err = fmt.Errorf("unknown value kind %d", kind)
+	}
+	return v
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
 
 	"galley/internal/backup"
 	"galley/internal/config"
@@ -26,11 +28,9 @@ func (c *backupCommand) Run(t *terminal) error {
 	if c.File == toStdout && isTerminal(t.out) {
 		return errors.New("refusing to write a backup to the terminal: redirect standard output to a file or a program")
 	}
-	store, err := openExisting(c.Store)
-	if err != nil {
-		return err
-	}
-	return errors.Join(t.explainLoad(c.Store, c.write(t, store)), store.Close())
+	return withStore(c.Store, false, func(store *sqlstore.Store) error {
+		return t.explainLoad(c.Store, c.write(t, store))
+	})
 }
 
 // toStdout is the name of standard output.
@@ -92,16 +92,15 @@ func (c *restoreCommand) restore(t *terminal, file *backup.File) error {
 		return fmt.Errorf("%s has schema version %d and this program supports up to %d: use a newer galley", c.File, file.Schema, latest)
 	}
 	start := time.Now()
-	store, err := openStore(c.Store, nil)
-	if err != nil {
-		return err
-	}
-	bar := t.bar("Restoring", "rows", file.Rows())
-	err = store.Load(t.ctx, file.Schema, func(to sqlstore.Sink) error {
-		return file.Replay(t.ctx, &watched{Sink: to, bar: bar})
+	err := withStore(c.Store, true, func(store *sqlstore.Store) error {
+		bar := t.bar("Restoring", "rows", file.Rows())
+		err := store.Load(t.ctx, file.Schema, func(to sqlstore.Sink) error {
+			return file.Replay(t.ctx, &watched{Sink: to, bar: bar})
+		})
+		_ = bar.Finish() // errors of the progress bar do not matter
+		return t.explainLoad(c.Store, err)
 	})
-	_ = bar.Finish() // errors of the progress bar do not matter
-	if err = errors.Join(t.explainLoad(c.Store, err), store.Close()); err != nil {
+	if err != nil {
 		return err
 	}
 	t.printf("Restored %s rows from %s (made %s on %s) in %s. Keys work as before.\n",
@@ -120,38 +119,26 @@ func (c *copyCommand) Run(t *terminal) error {
 			return errors.New("write a PostgreSQL database as postgres://USER:PASSWORD@HOST/NAME, or put ./ before the name of a folder")
 		}
 	}
-	from, err := openExisting(storeAt(c.From))
-	if err != nil {
-		return err
-	}
-	return errors.Join(c.copyFrom(t, from), from.Close())
+	return withStore(storeAt(c.From), false, func(from *sqlstore.Store) error { return c.copyFrom(t, from) })
 }
 
 func (c *copyCommand) copyFrom(t *terminal, from *sqlstore.Store) error {
-	start, sink := time.Now(), &watched{}
-	var failed error // after both stores were open
+	start, sink, at := time.Now(), &watched{}, storeAt(c.From) // at is the store that an error is about
 	err := from.Snapshot(t.ctx, func(s *sqlstore.Snapshot) error {
-		to, err := openStore(storeAt(c.To), nil)
-		if err != nil {
-			return err
-		}
-		at := storeAt(c.To)
-		err = to.Load(t.ctx, s.Schema, func(target sqlstore.Sink) error {
-			*sink = watched{Sink: target}
-			err := sink.dump(t, "Copying", s)
-			if err != nil && sink.err == nil {
-				at = storeAt(c.From)
-			}
-			return err
+		at = storeAt(c.To)
+		return withStore(at, true, func(to *sqlstore.Store) error {
+			return to.Load(t.ctx, s.Schema, func(target sqlstore.Sink) error {
+				*sink = watched{Sink: target}
+				err := sink.dump(t, "Copying", s)
+				if err != nil && sink.err == nil {
+					at = storeAt(c.From)
+				}
+				return err
+			})
 		})
-		failed = errors.Join(t.explainLoad(at, err), to.Close())
-		return failed
 	})
-	switch {
-	case failed != nil:
-		return failed
-	case err != nil:
-		return t.explainLoad(storeAt(c.From), err)
+	if err != nil {
+		return t.explainLoad(at, err)
 	}
 	t.printf("Copied %s rows in %s. Keys work as before.\n", humanize.Comma(sink.rows), seconds(time.Since(start)))
 	return nil
@@ -169,18 +156,69 @@ func storeAt(where string) config.Store {
 // meant as the name of a folder.
 var connectionString = regexp.MustCompile(`^\s*[a-z_]+\s*=`)
 
-// explainLoad explains an error of reading or filling a whole store.
-func (t *terminal) explainLoad(c config.Store, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, sqlstore.ErrNotReady):
-		reason := strings.TrimPrefix(explain(c, err).Error(), sqlstore.ErrNotReady.Error()+": ")
-		return fmt.Errorf("%w: %s; 'galley serve' finishes it", sqlstore.ErrNotReady, reason)
-	case t.ctx.Err() != nil:
-		return errors.New("stopped before the end: nothing was kept")
-	case errors.Is(err, sqlstore.ErrNotEmpty):
-		return errors.New("the store is not empty: use a new folder or a new database")
-	}
-	return explain(c, err)
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
+
+// bar shows progress on a terminal.
+func (t *terminal) bar(what, unit string, total int64) *progressbar.ProgressBar {
+	if !isTerminal(t.err) {
+		return progressbar.DefaultSilent(total)
+	}
+	options := []progressbar.Option{
+		progressbar.OptionSetWriter(t.err), progressbar.OptionSetDescription(what), progressbar.OptionSetItsString(unit),
+		progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetWidth(30),
+		progressbar.OptionThrottle(100 * time.Millisecond), progressbar.OptionClearOnFinish(),
+	}
+	if unit == "B" {
+		options = append(options, progressbar.OptionShowBytes(true))
+	}
+	return progressbar.NewOptions64(total, options...)
+}
+
+// watched is a sink that counts rows, shows progress and keeps its last error.
+type watched struct {
+	sqlstore.Sink
+	bar  *progressbar.ProgressBar
+	rows int64
+	err  error
+}
+
+// barStep is the number of rows between updates of a progress bar.
+const barStep = 500
+
+// dump sends a snapshot to the sink and shows the progress.
+func (w *watched) dump(t *terminal, what string, s *sqlstore.Snapshot) (err error) {
+	total := int64(-1)
+	if isTerminal(t.err) { // counting takes a while
+		if total, err = s.Count(t.ctx); err != nil {
+			return err
+		}
+	}
+	w.bar = t.bar(what, "rows", total)
+	err = s.Dump(t.ctx, w)
+	_ = w.bar.Finish() // errors of the progress bar do not matter
+	return err
+}
+
+// Table forwards to the sink.
+func (w *watched) Table(name string, columns []string) error {
+	w.err = w.Sink.Table(name, columns)
+	return w.err
+}
+
+// Row forwards to the sink and counts.
+func (w *watched) Row(values []any) error {
+	if w.rows++; w.rows%barStep == 0 {
+		_ = w.bar.Add64(barStep) // errors of the progress bar do not matter
+	}
+	w.err = w.Sink.Row(values)
+	return w.err
+}
+
+// volume writes a number of bytes with its unit.
+func volume(n int64) string { return humanize.SIWithDigits(float64(n), 1, "B") }
+
+// seconds writes a duration.
+func seconds(took time.Duration) string { return fmt.Sprintf("%.1f s", took.Seconds()) }

@@ -41,11 +41,9 @@ func (c *backupCommand) writeFile(t *terminal, write func(io.Writer) error) erro
 		err = os.Rename(partial, name)
 	}
 	if err != nil {
-		err = errors.Join(err, os.Remove(partial))
-	} else {
-		err = folder.Sync()
+		return errors.Join(err, os.Remove(partial), file.Close())
 	}
-	return errors.Join(err, file.Close()) // releases the lock
+	return errors.Join(folder.Sync(), file.Close()) // releases the lock
 }
 
 // isStoreFile reports whether a name is that of one of the store's SQLite files,
@@ -120,18 +118,4 @@ func fill(file *os.File, write func(io.Writer) error) error {
 		return err
 	}
 	return file.Sync()
-}
-
-// openExisting is openStore without creating a SQLite database.
-func openExisting(c config.Store) (*sqlstore.Store, error) {
-	if c.DatabaseURL != "" || c.Data == "" {
-		return openStore(c, nil)
-	}
-	switch _, err := os.Stat(filepath.Join(c.Data, sqlstore.DatabaseFile)); {
-	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("there is no store in %s: pass the folder of a store, or the URL of a database (%w)", c.Data, err)
-	case err != nil:
-		return nil, fmt.Errorf("can't read the store in %s: %w", c.Data, err)
-	}
-	return openStore(c, nil)
 }

@@ -8,20 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/alecthomas/kong"
 
 	"galley/internal/cms"
 	"galley/internal/config"
 	"galley/internal/httpapi"
-	"galley/internal/service"
-	"galley/internal/sqlstore"
 )
 
 // Version is the program's version.
@@ -148,43 +144,6 @@ func (t *terminal) fail(err error) int {
 	return 1
 }
 
-// errNoName refuses an empty name, which would be the current folder.
-var errNoStore = errors.New("the name of the store is empty: pass a folder or the URL of a database")
-
-func openStore(c config.Store, observe sqlstore.Observe) (*sqlstore.Store, error) {
-	if c.DatabaseURL != "" {
-		return sqlstore.OpenPostgres(c.DatabaseURL, observe)
-	}
-	if c.Data == "" {
-		return nil, errNoStore
-	}
-	return sqlstore.OpenSQLite(c.Data, observe)
-}
-
-// newLog creates the server's log: text on a terminal, and otherwise buffered JSON
-// lines. flush writes the buffered lines.
-func newLog(out io.Writer, level string) (log *slog.Logger, flush func()) {
-	var options slog.HandlerOptions
-	var least slog.Level
-	if err := least.UnmarshalText([]byte(level)); err == nil {
-		options.Level = least
-	}
-	if isTerminal(out) {
-		options.ReplaceAttr = readableDuration
-		return slog.New(slog.NewTextHandler(out, &options)), func() {}
-	}
-	buffer := newLogBuffer(out)
-	return slog.New(slog.NewJSONHandler(buffer, &options)), buffer.Flush
-}
-
-// readableDuration writes the duration of a request as people read it: 1.24ms.
-func readableDuration(_ []string, a slog.Attr) slog.Attr {
-	if a.Key != httpapi.DurationKey {
-		return a
-	}
-	return slog.Duration("duration", time.Duration(a.Value.Float64()*float64(time.Millisecond)))
-}
-
 type versionCommand struct{}
 
 func (versionCommand) Run(t *terminal) error {
@@ -214,49 +173,48 @@ func (keygenCommand) Run(t *terminal) error {
 	return nil
 }
 
-type migrateCommand struct{ config.Store }
+// details are the longer help texts of the commands, by their names.
+var details = map[string]string{
+	"serve": `Examples:
+  galley serve
+  galley serve --addr :80 --data /var/lib/galley
+  galley serve --database-url postgres://galley:secret@db.internal/galley
+  galley serve --config /etc/galley.yaml`,
+	"backup": `The backup is a consistent snapshot, taken while the server runs and writes. The
+format is the same for both databases: 'galley restore' reads it into either.
 
-func (c *migrateCommand) Run(t *terminal) error {
-	store, err := openStore(c.Store, nil)
-	if err != nil {
-		return err
-	}
-	versions, err := store.Migrate(t.ctx)
-	if err != nil {
-		return errors.Join(explain(c.Store, err), store.Close())
-	}
-	if len(versions) == 0 {
-		t.printf("The schema is up to date.\n")
-	}
-	for _, v := range versions {
-		t.printf("Applied schema version %d.\n", v)
-	}
-	return store.Close()
-}
+Examples:
+  galley backup /backups/monday.galley
+  galley backup --database-url postgres://galley@localhost/galley monday.galley
+  galley backup - | ssh vault 'cat > monday.galley'`,
+	"restore": `The store must be empty. The file is verified before anything is written. Ids and
+keys stay the same.
 
-// withService runs work on the store of a command. A store that does not exist is
-// created if create is set, and refused otherwise.
-func withService(t *terminal, c config.Store, create bool, work func(*service.Service) error) (err error) {
-	open := openExisting
-	if create {
-		open = func(c config.Store) (*sqlstore.Store, error) { return openStore(c, nil) }
-	}
-	store, err := open(c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(explain(c, err), store.Close()) }()
-	isNew, err := store.IsNew(t.ctx)
-	switch {
-	case err != nil:
-		return err
-	case isNew && !create:
-		return errors.New("there is no store yet: create one with 'galley serve' or 'galley migrate'")
-	case isNew:
-		_, _ = fmt.Fprintln(t.err, "galley: there was no store yet, created a new one; check that the server uses it too")
-	}
-	if _, err := store.Migrate(t.ctx); err != nil {
-		return err
-	}
-	return work(service.New(store, now, httpapi.AuditState))
+Examples:
+  galley restore --data ./new-data /backups/monday.galley
+  galley restore --database-url postgres://galley@localhost/new /backups/monday.galley`,
+	"copy": `The copy is a consistent snapshot. Stop the server first: later writes are not copied.
+
+Examples:
+  galley copy --from ./galley-data --to postgres://galley@localhost/galley
+  galley copy --from postgres://galley@localhost/galley --to ./galley-data`,
+	"doctor": `Takes the same settings as 'galley serve', changes nothing, and can run beside a
+server. The exit code is 1 if a check fails.
+
+Examples:
+  galley doctor --data /var/lib/galley
+  galley doctor --config /etc/galley.yaml --deep --json`,
+	"apps create": `Examples:
+  galley apps create --name Importer
+  galley apps create --name Reader --scopes read --rate 600/60 --json
+  galley apps create --name Agency --new-workspace "Second customer"`,
+	"apps list": "Example:\n  galley apps list",
+	"apps rate": `The limit applies within a tenth of a second on running servers.
+
+Example:
+  galley apps rate 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b 600/60`,
+	"apps scopes": "Example:\n  galley apps scopes 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b read,write,publish,admin,operator",
+	"apps revoke": "Example:\n  galley apps revoke 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b",
+	"healthcheck": "Example:\n  galley healthcheck --addr 127.0.0.1:8080",
+	"migrate":     "Examples:\n  galley migrate --data ./galley-data\n  galley migrate --database-url postgres://galley@localhost/galley",
 }

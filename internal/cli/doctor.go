@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -23,21 +22,39 @@ type doctorCommand struct {
 
 func (c *doctorCommand) Run(t *terminal) error {
 	found := c.examine(t)
-	failed := 0
-	for _, f := range found {
+	failed, checks := 0, make([]finding, len(found))
+	for i, f := range found {
+		checks[i] = finding{Check: f.Check, Status: f.Level, Found: f.Found}
+		if f.Todo != "" {
+			checks[i].Todo = &f.Todo
+		}
 		if f.Level == sqlstore.LevelFail {
 			failed++
 		}
+		if !c.JSON {
+			t.printf("%-4s  %-12s %s\n", f.Level, f.Check, f.Found)
+		}
+		if !c.JSON && f.Todo != "" {
+			t.printf("%-4s  %-12s → %s\n", "", "", f.Todo)
+		}
 	}
-	if !c.JSON {
-		printTable(t, found)
-	} else if err := printJSON(t.out, found, failed == 0); err != nil {
-		return err
+	if c.JSON {
+		if err := json.NewEncoder(t.out).Encode(map[string]any{"ok": failed == 0, "checks": checks}); err != nil {
+			return err
+		}
 	}
 	if failed > 0 {
 		return fmt.Errorf("%d of %d checks failed", failed, len(found))
 	}
 	return nil
+}
+
+// finding is the JSON form of a finding.
+type finding struct {
+	Check  string         `json:"check"`
+	Status sqlstore.Level `json:"status"`
+	Found  string         `json:"found"`
+	Todo   *string        `json:"todo"`
 }
 
 func (c *doctorCommand) examine(t *terminal) []sqlstore.Finding {
@@ -52,7 +69,7 @@ func (c *doctorCommand) examine(t *terminal) []sqlstore.Finding {
 	if c.DatabaseURL == "" {
 		found = append(found, examineDisk(c.Data))
 	}
-	store, err := openExisting(c.Store)
+	store, err := openStore(c.Store, false, nil)
 	if err != nil {
 		todo := "fix the error above"
 		if errors.Is(err, os.ErrNotExist) {
@@ -92,10 +109,10 @@ func (c *doctorCommand) checkSettings() error {
 	if err := serve.check(); err != nil {
 		return err
 	}
-	_, err := readBootstrap(c.Server)
-	if err == nil {
-		_, err = serve.encryption(slog.New(slog.DiscardHandler))
+	if _, err := readBootstrap(c.Server); err != nil {
+		return err
 	}
+	_, err := serve.encryption(slog.New(slog.DiscardHandler))
 	return err
 }
 
@@ -119,10 +136,7 @@ const (
 )
 
 func judgeDisk(free, all uint64) sqlstore.Finding {
-	f := sqlstore.Finding{
-		Check: "disk", Level: sqlstore.LevelOK,
-		Found: fmt.Sprintf("%s of %s free", volume(int64(free)), volume(int64(all))),
-	}
+	f := judge("disk", nil, fmt.Sprintf("%s of %s free", volume(int64(free)), volume(int64(all))), "")
 	if free < leastFree || (free < plentyFree && float64(free) < leastShare*float64(all)) {
 		f.Level, f.Todo = sqlstore.LevelWarn, "free up space, or move the data folder: writes fail when the disk is full"
 	}
@@ -130,37 +144,4 @@ func judgeDisk(free, all uint64) sqlstore.Finding {
 		f.Level = sqlstore.LevelFail
 	}
 	return f
-}
-
-// printTable prints each finding on a line, with what to do about it below.
-func printTable(t *terminal, found []sqlstore.Finding) {
-	for _, f := range found {
-		t.printf("%-4s  %-12s %s\n", f.Level, f.Check, f.Found)
-		if f.Todo != "" {
-			t.printf("%-4s  %-12s → %s\n", "", "", f.Todo)
-		}
-	}
-}
-
-// finding is the JSON form of a finding.
-type finding struct {
-	Check  string         `json:"check"`
-	Status sqlstore.Level `json:"status"`
-	Found  string         `json:"found"`
-	Todo   *string        `json:"todo"`
-}
-
-func printJSON(out io.Writer, found []sqlstore.Finding, ok bool) error {
-	object := struct {
-		OK     bool      `json:"ok"`
-		Checks []finding `json:"checks"`
-	}{OK: ok}
-	for _, f := range found {
-		item := finding{Check: f.Check, Status: f.Level, Found: f.Found}
-		if f.Todo != "" {
-			item.Todo = &f.Todo
-		}
-		object.Checks = append(object.Checks, item)
-	}
-	return json.NewEncoder(out).Encode(object)
 }

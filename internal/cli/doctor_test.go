@@ -34,7 +34,7 @@ func TestDiskSpace(t *testing.T) {
 }
 
 func TestVolume(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 999_990: "1.0 MB", 1500: "1.5 kB", 5_640_000: "5.6 MB", 270_600_000_000: "270.6 GB"} {
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 999_990: "999.9 kB", 1500: "1.5 kB", 5_640_000: "5.6 MB", 270_600_000_000: "270.6 GB"} {
 		if got := volume(n); got != want {
 			t.Errorf("%d is written %s", n, got)
 		}

@@ -66,9 +66,7 @@ func (c *serveCommand) jobs(svc *service.Service, store *sqlstore.Store, registr
 // checkNotifications exports whether this node receives notifications of other
 // nodes' changes, and logs when it has not for two checks in a row.
 func checkNotifications(svc *service.Service, registry *prometheus.Registry, log *slog.Logger) func(context.Context) error {
-	connected := promauto.With(registry).NewGauge(prometheus.GaugeOpts{
-		Name: "galley_notifications_connected", Help: "1 while this node receives notifications of other nodes' changes.",
-	})
+	connected := newGauge(registry, "galley_notifications_connected", "1 while this node receives notifications of other nodes' changes.")
 	failures := 0
 	return func(context.Context) error {
 		if svc.Listening() {
@@ -90,7 +88,7 @@ func checkNotifications(svc *service.Service, registry *prometheus.Registry, log
 // measureStore exports the size of the database, which takes too long to measure
 // for each scrape.
 func measureStore(store *sqlstore.Store, registry *prometheus.Registry) func(context.Context) error {
-	size := promauto.With(registry).NewGauge(prometheus.GaugeOpts{Name: "galley_store_size_bytes", Help: "Size of the database."})
+	size := newGauge(registry, "galley_store_size_bytes", "Size of the database.")
 	return func(ctx context.Context) error {
 		bytes, err := store.Size(ctx)
 		if err == nil {
@@ -111,9 +109,7 @@ func runDuePublishes(svc *service.Service, registry *prometheus.Registry, log *s
 		var skip []cms.ID // sites whose publish could not be run now
 		for {
 			p, err := svc.RunDuePublish(ctx, skip...)
-			if err != nil {
-				errs = append(errs, err)
-			}
+			errs = append(errs, err)
 			if p == nil {
 				return errors.Join(errs...)
 			}
@@ -135,9 +131,7 @@ func runDuePublishes(svc *service.Service, registry *prometheus.Registry, log *s
 
 // replicaEvents exports and logs the state of the replica.
 func replicaEvents(registry *prometheus.Registry, log *slog.Logger) service.ReplicaEvents {
-	usable := promauto.With(registry).NewGauge(prometheus.GaugeOpts{
-		Name: "galley_replica_usable", Help: "1 while the replica is reachable and not too far behind.",
-	})
+	usable := newGauge(registry, "galley_replica_usable", "1 while the replica is reachable and not too far behind.")
 	reads := promauto.With(registry).NewCounterVec(prometheus.CounterOpts{
 		Name: "galley_replica_reads_total", Help: "Reads that may go to the replica, by the server that answered them.",
 	}, []string{"target"})
@@ -158,20 +152,22 @@ func replicaEvents(registry *prometheus.Registry, log *slog.Logger) service.Repl
 
 // observePool exports the metrics of a pool of connections.
 func observePool(registry *prometheus.Registry, name string, stats func() sqlstore.PoolStats) {
-	labels := prometheus.Labels{"pool": name}
-	gauge := func(metric, help string, value func(sqlstore.PoolStats) int64) {
-		promauto.With(registry).NewGaugeFunc(prometheus.GaugeOpts{Name: metric, Help: help, ConstLabels: labels},
-			func() float64 { return float64(value(stats())) })
+	metrics := promauto.With(prometheus.WrapRegistererWith(prometheus.Labels{"pool": name}, registry))
+	gauge := func(metric, help string, value func() float64) {
+		metrics.NewGaugeFunc(prometheus.GaugeOpts{Name: metric, Help: help}, value)
 	}
-	counter := func(metric, help string, value func(sqlstore.PoolStats) float64) {
-		promauto.With(registry).NewCounterFunc(prometheus.CounterOpts{Name: metric, Help: help, ConstLabels: labels},
-			func() float64 { return value(stats()) })
+	counter := func(metric, help string, value func() float64) {
+		metrics.NewCounterFunc(prometheus.CounterOpts{Name: metric, Help: help}, value)
 	}
-	gauge("galley_store_connections_max", "Connections that the pool may have.", func(s sqlstore.PoolStats) int64 { return s.Max })
-	gauge("galley_store_connections_open", "Connections that the pool has.", func(s sqlstore.PoolStats) int64 { return s.Open })
-	gauge("galley_store_connections_in_use", "Connections in use.", func(s sqlstore.PoolStats) int64 { return s.InUse })
-	counter("galley_store_connection_waits_total", "Waits for a connection.", func(s sqlstore.PoolStats) float64 { return float64(s.Waits) })
-	counter("galley_store_connection_wait_seconds_total", "Time spent waiting for connections.", func(s sqlstore.PoolStats) float64 { return s.Waited.Seconds() })
+	gauge("galley_store_connections_max", "Connections that the pool may have.", func() float64 { return float64(stats().Max) })
+	gauge("galley_store_connections_open", "Connections that the pool has.", func() float64 { return float64(stats().Open) })
+	gauge("galley_store_connections_in_use", "Connections in use.", func() float64 { return float64(stats().InUse) })
+	counter("galley_store_connection_waits_total", "Waits for a connection.", func() float64 { return float64(stats().Waits) })
+	counter("galley_store_connection_wait_seconds_total", "Time spent waiting for connections.", func() float64 { return stats().Waited.Seconds() })
+}
+
+func newGauge(registry *prometheus.Registry, name, help string) prometheus.Gauge {
+	return promauto.With(registry).NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 }
 
 func observeStore(registry *prometheus.Registry) sqlstore.Observe {

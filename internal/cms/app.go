@@ -1,9 +1,9 @@
 package cms
 
 import (
+	"bytes"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -160,4 +160,4 @@ func SortIDs(ids []ID) []ID {
 }
 
 // CompareIDs orders ids as the store does.
-func CompareIDs(a, b ID) int { return strings.Compare(string(a[:]), string(b[:])) }
+func CompareIDs(a, b ID) int { return bytes.Compare(a[:], b[:]) }

@@ -53,19 +53,15 @@ func ParseLocaleCode(s string) (string, error) {
 
 // NewLocale is what a locale is created from.
 type NewLocale struct {
-	SiteID     Opt[ID]
-	Code       Opt[string]
-	Domain     Opt[*string]
-	PathPrefix Opt[*string]
+	SiteID Opt[ID]
+	LocalePatch
 }
 
 // Clean normalizes the values and notes what is wrong with them.
 func (n *NewLocale) Clean(p *Problems) {
 	required(p, "siteId", n.SiteID)
 	required(p, "locale", n.Code)
-	patch := LocalePatch{n.Code, n.Domain, n.PathPrefix}
-	patch.Clean(p)
-	n.Code, n.Domain, n.PathPrefix = patch.Code, patch.Domain, patch.PathPrefix
+	n.LocalePatch.Clean(p)
 }
 
 // LocalePatch changes a locale.

@@ -68,21 +68,12 @@ type Localization struct {
 	Values
 }
 
-// PageRow is a page as one locale of one version shows it: the shape in which
-// pages are stored and listed.
+// PageRow is a page as one locale of one version shows it, with the values of that
+// locale alone: the shape in which pages are stored and listed.
 type PageRow struct {
-	ID          ID
-	SiteID      ID
-	Version     Version
-	LocaleID    ID // NoID: the default locale, whichever that is
-	Own         FieldSet
-	Name        *string
-	Values      Values
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
-	PublishedAt *time.Time
-	DeletedAt   *time.Time
-	Since       int64
+	Page        // without Localizations
+	LocaleID ID // NoID: the default locale, whichever that is
+	Own      FieldSet
 }
 
 // FoundPage is a page with the revision that its site had at the same time.
@@ -129,12 +120,8 @@ func (p Page) In(localeID ID) PageRow {
 }
 
 func (p Page) row(localeID ID, l Localization) PageRow {
-	return PageRow{
-		ID: p.ID, SiteID: p.SiteID, Version: p.Version, LocaleID: localeID, Own: l.Own,
-		Name: p.Name, Values: l.Values,
-		CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, PublishedAt: p.PublishedAt, DeletedAt: p.DeletedAt,
-		Since: p.Since,
-	}
+	p.Values, p.Localizations = l.Values, nil
+	return PageRow{p, localeID, l.Own}
 }
 
 // PageFromRows returns the page that has these rows.
@@ -142,14 +129,10 @@ func PageFromRows(rows []PageRow) Page {
 	var p Page
 	locs := map[ID]Localization{}
 	for _, r := range rows {
-		if r.LocaleID != NoID {
+		if r.LocaleID == NoID {
+			p = r.Page
+		} else {
 			locs[r.LocaleID] = Localization{r.Own, r.Values}
-			continue
-		}
-		p = Page{
-			ID: r.ID, SiteID: r.SiteID, Version: r.Version, Name: r.Name, Values: r.Values,
-			CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, PublishedAt: r.PublishedAt, DeletedAt: r.DeletedAt,
-			Since: r.Since,
 		}
 	}
 	p.Localizations = locs

@@ -178,13 +178,13 @@ func TestDelocalize(t *testing.T) {
 }
 
 func TestDisplayName(t *testing.T) {
-	for want, row := range map[string]cms.PageRow{
+	for want, page := range map[string]cms.Page{
 		"given": {Name: new("given"), Values: cms.Values{Pathname: "/a", Title: new("title")}},
 		"title": {Values: cms.Values{Pathname: "/a", Title: new("title")}},
 		"b":     {Values: cms.Values{Pathname: "/a/b", Title: new(" ")}},
 		"/":     {Values: cms.Values{Pathname: "/"}},
 	} {
-		if got := row.DisplayName(); got != want {
+		if got := page.In(cms.NoID).DisplayName(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -209,7 +209,7 @@ func TestDiffFindsEveryField(t *testing.T) {
 
 func TestPositionsPutNullsLast(t *testing.T) {
 	position := func(title *string) cms.PagePosition {
-		return cms.PageRow{Values: cms.Values{Title: title}}.Position(cms.SortTitle)
+		return cms.Page{Values: cms.Values{Title: title}}.In(cms.NoID).Position(cms.SortTitle)
 	}
 	order := []*string{new(""), new("A"), new("a"), new("~"), new("\u00e9"), new("\U0010ffff"), nil}
 	for i, a := range order {

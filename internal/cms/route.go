@@ -16,8 +16,8 @@ type Route struct {
 
 // NewRoute is what a route is created from.
 type NewRoute struct {
-	SiteID   Opt[ID]
-	Pathname Opt[string]
+	SiteID Opt[ID]
+	RoutePatch
 }
 
 // Clean normalizes the values and notes what is wrong with them. With raw, the
@@ -25,9 +25,7 @@ type NewRoute struct {
 func (n *NewRoute) Clean(p *Problems, raw bool) {
 	required(p, "siteId", n.SiteID)
 	required(p, "pathname", n.Pathname)
-	patch := RoutePatch{n.Pathname}
-	patch.Clean(p, raw)
-	n.Pathname = patch.Pathname
+	n.RoutePatch.Clean(p, raw)
 }
 
 // RoutePatch changes a route.

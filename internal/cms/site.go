@@ -59,25 +59,17 @@ type Site struct {
 // NewSiteKey returns a new public key for a site.
 func NewSiteKey() ID { return uuid.New() }
 
-// NewSite is what a site is created from.
+// NewSite is what a site is created from. A path prefix of its default locale can't
+// be given yet.
 type NewSite struct {
-	WorkspaceID   Opt[ID]
-	Name          Opt[string]
-	HostOrigin    Opt[*string]
-	DefaultLocale Opt[string]
-	KeyAccess     Opt[SiteKeyAccess]
-	LocaleMode    Opt[LocaleMode]
-	AutoRedirects Opt[bool]
+	WorkspaceID Opt[ID]
+	SitePatch
 }
 
 // Clean normalizes the values and notes what is wrong with them.
 func (n *NewSite) Clean(p *Problems) {
 	required(p, "name", n.Name)
-	patch := SitePatch{
-		Name: n.Name, HostOrigin: n.HostOrigin, DefaultLocale: n.DefaultLocale, KeyAccess: n.KeyAccess, LocaleMode: n.LocaleMode,
-	}
-	patch.Clean(p)
-	n.HostOrigin, n.DefaultLocale = patch.HostOrigin, patch.DefaultLocale
+	n.SitePatch.Clean(p)
 }
 
 // SitePatch changes a site.
@@ -131,13 +123,6 @@ func (s Site) Place(l Locale) Place {
 		place.Origin = *s.HostOrigin
 	}
 	return place
-}
-
-// SameAs reports whether two states of a site show the same settings.
-func (s Site) SameAs(o Site) bool {
-	return s.Name == o.Name && equalPtr(s.HostOrigin, o.HostOrigin) && s.KeyAccess == o.KeyAccess &&
-		s.LocaleMode == o.LocaleMode && s.AutoRedirects == o.AutoRedirects && s.PublicAPIKey == o.PublicAPIKey && s.DefaultLocaleID == o.DefaultLocaleID &&
-		s.DefaultLocale.Code == o.DefaultLocale.Code && equalPtr(s.DefaultLocale.PathPrefix, o.DefaultLocale.PathPrefix)
 }
 
 // DuplicateSite asks for a copy of a site.

@@ -1,3 +1,5 @@
+// Package cms has the types of Galley (sites, locales, pages, routes, apps) and
+// their rules. It has no SQL, HTTP or JSON; clocks, ids and storage are passed in.
 package cms
 
 import (
@@ -13,10 +15,7 @@ import (
 // found, with DeletedAt set, but not listed. A store that can't be reached returns
 // Unavailable.
 type Store interface {
-	Reader
-
-	// View runs a callback whose reads all see the same state.
-	View(ctx context.Context, read func(Reader) error) error
+	Source
 
 	// InTx runs a callback in one transaction, which is durable when InTx returns
 	// nil. The callback may run more than once and must have no other effect.
@@ -31,10 +30,7 @@ type Store interface {
 
 // Replica is a copy of a store that is updated with a delay.
 type Replica interface {
-	Reader
-
-	// View is that of a store.
-	View(ctx context.Context, read func(Reader) error) error
+	Source
 
 	// Mark commits a new mark in the store itself.
 	Mark(ctx context.Context) error
@@ -42,6 +38,14 @@ type Replica interface {
 	// Marked reports whether the copy has the last mark, and so everything that
 	// was committed before. It returns ErrNoReplica for a promoted copy.
 	Marked(ctx context.Context) (bool, error)
+}
+
+// Source is where reads go: a store or its replica.
+type Source interface {
+	Reader
+
+	// View runs a callback whose reads all see the same state.
+	View(ctx context.Context, read func(Reader) error) error
 }
 
 // ErrNoReplica says that a database follows no other one.
@@ -70,6 +74,9 @@ type Reader interface {
 	Sites(ctx context.Context, workspaceID ID, only []ID, q ListQuery) ([]Site, error)
 	// SitesOf returns the workspaces of the sites that are not deleted.
 	SitesOf(ctx context.Context, ids []ID) (map[ID]ID, error)
+	// SitesByOrigin are up to two sites of a workspace with an origin, their own or
+	// that of a locale; only those named unless only is nil.
+	SitesByOrigin(ctx context.Context, workspaceID ID, only []ID, origin string) ([]ID, error)
 	// SiteOf finds the site that a locale, page, route or publish belongs to.
 	SiteOf(ctx context.Context, kind Kind, id ID) (ID, error)
 

@@ -3,6 +3,7 @@ package cms
 import (
 	"cmp"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -78,6 +79,15 @@ func (ls Locales) Locate(site Site, origin, path string) (found Located, ok bool
 		found, ok = Located{Locale: *root, Pathname: whole}, true
 	}
 	return found, ok
+}
+
+// Shadows reports whether a pathname at the root of an origin begins with the prefix
+// of a locale that is served there.
+func (ls Locales) Shadows(site Site, origin, pathname string) bool {
+	first, _, _ := strings.Cut(pathname[1:], "/")
+	return slices.ContainsFunc(ls, func(l Locale) bool {
+		return l.DeletedAt == nil && first != "" && site.Place(l) == Place{origin, first}
+	})
 }
 
 // Origins are the origins at which locales of the site are served, each once, the

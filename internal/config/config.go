@@ -93,6 +93,21 @@ type Server struct {
 	BootstrapWorkspaceID string `help:"Id of the workspace to create on the first start." env:"GALLEY_BOOTSTRAP_WORKSPACE_ID" placeholder:"ID"`
 }
 
+// Edge has the settings of the network.
+type Edge struct {
+	TrustedProxies Networks `help:"Proxies whose X-Forwarded-For header to trust: comma-separated addresses or networks (default none)." env:"GALLEY_TRUSTED_PROXIES" placeholder:"NETWORKS"`
+	MaxConnections int      `help:"Maximum number of open connections (default ${default})." default:"16384" env:"GALLEY_MAX_CONNECTIONS" placeholder:"NUMBER"`
+	MaxInFlight    int      `help:"Maximum number of requests handled at a time (default ${default})." default:"64" env:"GALLEY_MAX_IN_FLIGHT" placeholder:"NUMBER"`
+	CORSOrigins    Origins  `help:"Comma-separated origins whose scripts may read with a Site key, or * for all (default none)." name:"cors-origins" env:"GALLEY_CORS_ORIGINS" placeholder:"ORIGINS"`
+
+	TLSCert       string `help:"Serve HTTPS with the certificate in this PEM file, which is reloaded when it changes." name:"tls-cert" env:"GALLEY_TLS_CERT" placeholder:"FILE"`
+	TLSKey        string `help:"PEM file with the private key of the certificate." name:"tls-key" env:"GALLEY_TLS_KEY" placeholder:"FILE"`
+	ACMEDomains   Names  `help:"Serve HTTPS with ACME certificates for these comma-separated host names; port 443 must lead to the server." name:"acme-domains" env:"GALLEY_ACME_DOMAINS" placeholder:"NAMES"`
+	ACMEEmail     string `help:"Contact email address for the ACME certificate authority." name:"acme-email" env:"GALLEY_ACME_EMAIL" placeholder:"ADDRESS"`
+	ACMEDirectory string `help:"Directory URL of the ACME certificate authority (default Let's Encrypt)." name:"acme-directory" env:"GALLEY_ACME_DIRECTORY" placeholder:"URL"`
+	ACMECache     string `help:"Folder in which to keep ACME certificates (default 'acme' in the --data folder)." name:"acme-cache" env:"GALLEY_ACME_CACHE" placeholder:"DIR"`
+}
+
 // File resolves settings from a YAML file of flag names.
 type File struct {
 	name   string
@@ -126,11 +141,16 @@ func (f *File) Validate(app *kong.Application) error {
 			unknown = append(unknown, name)
 		}
 	}
+	return refuse("the configuration file "+f.name+" has unknown settings: ", unknown)
+}
+
+// refuse returns an error that lists unknown names, or nil if there are none.
+func refuse(message string, unknown []string) error {
 	if unknown == nil {
 		return nil
 	}
 	slices.Sort(unknown)
-	return fmt.Errorf("the configuration file %s has unknown settings: %s", f.name, strings.Join(unknown, ", "))
+	return errors.New(message + strings.Join(unknown, ", "))
 }
 
 // flags returns the flags of a command and its subcommands.
@@ -184,18 +204,11 @@ func CheckVariables(app *kong.Application, environ []string) error {
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
 		if strings.HasPrefix(name, prefix) && !slices.Contains(known, name) && !serviceLink.MatchString(entry) {
-			unknown = append(unknown, fmt.Sprintf("%s (did you mean %s?)", name, nearest(name, known)))
+			similar := slices.MinFunc(known, func(a, b string) int { return editDistance(name, a) - editDistance(name, b) })
+			unknown = append(unknown, fmt.Sprintf("%s (did you mean %s?)", name, similar))
 		}
 	}
-	if unknown == nil {
-		return nil
-	}
-	slices.Sort(unknown)
-	return errors.New("unknown variables: " + strings.Join(unknown, ", "))
-}
-
-func nearest(name string, known []string) string {
-	return slices.MinFunc(known, func(a, b string) int { return editDistance(name, a) - editDistance(name, b) })
+	return refuse("unknown variables: ", unknown)
 }
 
 // editDistance is the Levenshtein distance.

@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	defaultInFlight = 128
-	// waitersEach is how many requests may wait for each that is worked on.
-	waitersEach = 4
+	defaultInFlight = 64
+	// waitersEach is how many requests may wait for each that is worked on: enough
+	// for a burst. In a longer queue no more requests would succeed, and all later.
+	waitersEach = 2
 	// maxWait is how long they wait.
 	maxWait = time.Second
 	// keptForReads is the share of the slots that writes leave to reads: one in
@@ -47,6 +48,8 @@ const (
 var grace = 5 * time.Second // a variable for tests
 
 var errBusy = &cms.Error{Code: cms.CodeUnavailable, Message: "The server is busy, try again after the time in Retry-After"}
+
+var retrySoon = []string{"1"} // shared by responses
 
 var busyBody = encode(Error{Object: "error", Code: errBusy.Code, Message: errBusy.Message})
 
@@ -105,6 +108,15 @@ func (l *limiter) acquire(ctx context.Context, n int64) error {
 	return l.wait(ctx, n)
 }
 
+// full reports whether acquire would return errBusy now.
+func (l *limiter) full() bool {
+	if l.waiting.Load() < l.maxWaiting {
+		return false
+	}
+	l.refused.Inc()
+	return true
+}
+
 // wait is acquire without a bound on the number of waiters.
 func (l *limiter) wait(ctx context.Context, n int64) error {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
@@ -133,6 +145,14 @@ func (a *admission) do(ctx context.Context, writes bool, work func() error) erro
 	a.inFlight.Add(1)
 	defer a.inFlight.Add(-1)
 	return work()
+}
+
+// full reports whether a request must be refused before anything is done for it.
+func (a *admission) full(writes bool) bool {
+	if writes {
+		return a.writers.full()
+	}
+	return a.requests.full()
 }
 
 // work authenticates and handles a request. A request with a body is
@@ -236,12 +256,13 @@ func (a *admission) send(w http.ResponseWriter, part []byte, shared bool) (int, 
 }
 
 // refuse sends the error of a request. A busy server does so at little cost, with
-// an encoded body and no log line but the request's own.
+// an encoded body and no line in the log.
 func (a *API) refuse(w http.ResponseWriter, r *request, err error) {
 	if !errors.Is(err, errBusy) {
 		a.fail(w, r, err)
 		return
 	}
-	w.Header().Set("Retry-After", "1")
+	r.refused = true
+	w.Header()["Retry-After"] = retrySoon
 	writeJSON(w, http.StatusServiceUnavailable, busyBody)
 }

@@ -7,10 +7,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/netip"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,7 +37,7 @@ type Options struct {
 	TrustedProxies []netip.Prefix
 	// Origins are the origins whose scripts may read with a Site key, or AnyOrigin.
 	Origins []string
-	// MaxInFlight is how many requests are handled at a time; 0: 128.
+	// MaxInFlight is how many requests are handled at a time; 0: 64.
 	MaxInFlight int
 	// Crowded reports whether idle connections should be closed; nil: never.
 	Crowded func() bool
@@ -52,7 +52,7 @@ type API struct {
 	limits    Limits
 	proxies   proxies
 	origins   origins
-	vary      []string // the header of every response
+	headers   []header // of every response
 	admission *admission
 	crowded   func() bool
 	ready     func() error
@@ -66,7 +66,8 @@ type API struct {
 func New(o Options) *API {
 	a := &API{
 		svc: o.Service, log: o.Log, metrics: newMetrics(o.Registry), limits: o.Limits, ready: o.Ready,
-		proxies: o.TrustedProxies, origins: o.Origins, vary: []string{origins(o.Origins).vary()}, crowded: o.Crowded,
+		proxies: o.TrustedProxies, origins: o.Origins, crowded: o.Crowded,
+		headers:   append(slices.Clone(fixedHeaders), header{"Vary", []string{origins(o.Origins).vary()}}),
 		admission: newAdmission(cmp.Or(o.MaxInFlight, defaultInFlight), o.Registry),
 	}
 	a.cache = newCache(o.Service, o.CacheBytes, o.Registry)
@@ -88,22 +89,28 @@ type request struct {
 	pattern    string            // of the path, for logs and metrics
 	values     map[string]string // in the path
 	pathID     cms.ID            // of the values, the one that must be an id
-	query      query
-	site       cms.ID // NoID: not known
+	query      *query            // nil until it is parsed
+	site       cms.ID            // NoID: not known
 	body       body
 	unread     bool  // there is a body, and not all of it was read
+	refused    bool  // the server was busy
 	version    int64 // of the store before anything was read
 }
 
-// fixedHeaders are those of every response, in canonical form. Values are shared by
-// responses and never changed in place.
-var fixedHeaders = http.Header{
-	"Cache-Control":                {"private, no-cache"},
-	"Content-Security-Policy":      {"default-src 'none'; frame-ancestors 'none'"},
-	"Cross-Origin-Resource-Policy": {"same-origin"},
-	"Referrer-Policy":              {"no-referrer"},
-	"X-Content-Type-Options":       {"nosniff"},
-	"X-Frame-Options":              {"DENY"},
+// header has a name in canonical form, and values that responses share and never
+// change in place.
+type header struct {
+	name   string
+	values []string
+}
+
+var fixedHeaders = []header{
+	{"Cache-Control", []string{"private, no-cache"}},
+	{"Content-Security-Policy", []string{"default-src 'none'; frame-ancestors 'none'"}},
+	{"Cross-Origin-Resource-Policy", []string{"same-origin"}},
+	{"Referrer-Policy", []string{"no-referrer"}},
+	{"X-Content-Type-Options", []string{"nosniff"}},
+	{"X-Frame-Options", []string{"DENY"}},
 }
 
 // ServeHTTP handles a request and records it in the log and the metrics.
@@ -112,9 +119,10 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req := &request{Request: r, id: cms.NewID().String(), start: start, pattern: unmatched, unread: r.ContentLength != 0}
 	out := &responseWriter{ResponseWriter: w, request: req, admission: a.admission}
 	h := w.Header()
-	maps.Copy(h, fixedHeaders)
+	for _, fixed := range a.headers {
+		h[fixed.name] = fixed.values
+	}
 	h["X-Request-Id"] = []string{req.id}
-	h["Vary"] = a.vary
 	if r.TLS != nil {
 		h.Set("Strict-Transport-Security", "max-age=31536000")
 	}
@@ -154,6 +162,10 @@ func (a *API) serve(w *responseWriter, r *request) {
 		a.origins.share(w.Header(), r.Request)
 	}
 	if readOnly(r.Method) && a.serveCached(w, r) {
+		return
+	}
+	if a.admission.full(!readOnly(r.Method)) {
+		a.refuse(w, r, errBusy)
 		return
 	}
 	// A request is completed even if its client disconnects.

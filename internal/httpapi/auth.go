@@ -58,12 +58,12 @@ func (a *API) refuseUnauthenticated(h http.Header, r *request, reason error) err
 }
 
 func hasCredential(r *request) bool {
-	return len(r.Header.Values("x-api-key")) > 0 || len(r.Header.Values("authorization")) > 0
+	return len(r.Header["X-Api-Key"]) > 0 || len(r.Header["Authorization"]) > 0
 }
 
 // credential returns the key, which must be in one header only.
 func credential(r *request) (string, error) {
-	keys, bearers := r.Header.Values("x-api-key"), r.Header.Values("authorization")
+	keys, bearers := r.Header["X-Api-Key"], r.Header["Authorization"]
 	if len(keys) > 0 && len(bearers) > 0 {
 		return "", cms.BadField("authorization", "must not be sent beside x-api-key")
 	}
@@ -200,15 +200,12 @@ func (p proxies) client(r *http.Request) netip.Addr {
 // parseAddress reads an address with or without a port. IPv4 addresses mapped to
 // IPv6 are unmapped, and zones are dropped.
 func parseAddress(text string) (netip.Addr, bool) {
-	a, err := netip.ParseAddr(text)
+	withPort, err := netip.ParseAddrPort(text)
+	a := withPort.Addr()
 	if err != nil {
-		withPort, err := netip.ParseAddrPort(text)
-		if err != nil {
-			return netip.Addr{}, false
-		}
-		a = withPort.Addr()
+		a, err = netip.ParseAddr(text)
 	}
-	return a.Unmap().WithZone(""), true
+	return a.Unmap().WithZone(""), err == nil
 }
 
 // clientKey names a client for rate limits: an IPv6 client has a whole /64.

@@ -49,6 +49,7 @@ var hostileTables = []struct {
 	{"pathname", hostilePathnames}, {"reading", hostileReads}, {"locale code", hostileLocaleCodes},
 	{"origin", hostileOrigins}, {"body", hostileBodies}, {"field", hostileFields}, {"app", hostileApps},
 	{"batch", hostileBatches}, {"publish", hostilePublishes}, {"wire", hostileWires}, {"condition", hostileConditions},
+	{"runtime", hostileRuntimeReads},
 }
 
 func TestHostileInput(t *testing.T) {

@@ -22,7 +22,7 @@ func TestBodiesAreDecodedBeforeTheServiceAsks(t *testing.T) {
 		r := &request{Request: httptest.NewRequest("PATCH", "/", nil), endpoint: &endpoint{}}
 		r.body.raw = []byte("{" + body.String() + `"title":1}`)
 		r.Header.Set("Content-Type", "application/json")
-		r.query.locale = locale
+		r.query = &query{locale: locale}
 		return r
 	}
 	plain, localized, none := pageInput(bad("")), pageInput(bad("fr")), noFields(bad(""))

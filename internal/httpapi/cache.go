@@ -18,6 +18,7 @@ import (
 type cache struct {
 	svc       *service.Service
 	responses *otter.Cache[cacheKey, *cachedResponse] // nil: disabled
+	sitemaps  *otter.Cache[string, sitemapPlan]
 	hits      prometheus.Counter
 	misses    prometheus.Counter
 }
@@ -29,13 +30,19 @@ type cacheKey struct {
 
 type cachedResponse struct {
 	body    []byte
+	media   string // "": JSON
 	tag     string
 	pattern string
 	site    cms.ID
+	reading
+	onSend func()
+}
+
+// reading is what was read, and when.
+type reading struct {
 	about   []cms.Subject // including the credential
 	version int64         // of the store before the read
-	readAt  time.Time
-	onSend  func()
+	at      time.Time
 }
 
 // cachedOverhead is about the memory that a response takes beside its body.
@@ -43,9 +50,10 @@ const cachedOverhead = 450
 
 func newCache(svc *service.Service, bytes int64, registry *prometheus.Registry) *cache {
 	c := &cache{
-		svc:    svc,
-		hits:   prometheus.NewCounter(prometheus.CounterOpts{Name: "galley_cache_hits_total", Help: "Reads that were served from the cache."}),
-		misses: prometheus.NewCounter(prometheus.CounterOpts{Name: "galley_cache_misses_total", Help: "Reads that could be cached and were not in the cache."}),
+		svc:      svc,
+		sitemaps: otter.Must(&otter.Options[string, sitemapPlan]{MaximumSize: maxSitemapPlans}),
+		hits:     prometheus.NewCounter(prometheus.CounterOpts{Name: "galley_cache_hits_total", Help: "Reads that were served from the cache."}),
+		misses:   prometheus.NewCounter(prometheus.CounterOpts{Name: "galley_cache_misses_total", Help: "Reads that could be cached and were not in the cache."}),
 	}
 	registry.MustRegister(c.hits, c.misses, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "galley_cache_bytes", Help: "Bytes of responses in the cache.",
@@ -99,25 +107,25 @@ func (a *API) serveCached(w *responseWriter, r *request) bool {
 		cached.onSend()
 	}
 	w.shared = true
-	sendTagged(w, r, http.StatusOK, cached.body, cached.tag)
+	sendTagged(w, r, http.StatusOK, cached.media, cached.body, cached.tag)
 	return true
 }
 
 // find returns the response to a caller's GET if it is in the cache and valid.
 func (c *cache) find(who service.Caller, uri string) (*cachedResponse, bool) {
 	cached, ok := c.responses.GetIfPresent(cacheKey{who.ID(), uri})
-	if !ok || !c.isCurrent(cached) {
+	if !ok || !c.isCurrent(cached.reading) {
 		return nil, false
 	}
 	return cached, true
 }
 
-// isCurrent reports whether nothing has changed that a response depends on.
-func (c *cache) isCurrent(cached *cachedResponse) bool {
-	if maxAge := c.svc.MaxAge(); maxAge > 0 && time.Since(cached.readAt) >= maxAge {
+// isCurrent reports whether nothing has changed since it was read.
+func (c *cache) isCurrent(known reading) bool {
+	if maxAge := c.svc.MaxAge(); maxAge > 0 && time.Since(known.at) >= maxAge {
 		return false
 	}
-	return c.svc.Unchanged(cached.version, cached.about...)
+	return c.svc.Unchanged(known.version, known.about...)
 }
 
 // keep adds a response to the cache, if it may be cached and nothing that it
@@ -132,5 +140,5 @@ func (c *cache) keep(r *request, res response, body []byte, tag string) {
 		return
 	}
 	// The clone frees the rest of the request, which has the key.
-	c.responses.Set(cacheKey{r.who.ID(), strings.Clone(r.RequestURI)}, &cachedResponse{body, tag, r.pattern, r.site, res.about, r.version, r.start, res.onSend})
+	c.responses.Set(cacheKey{r.who.ID(), strings.Clone(r.RequestURI)}, &cachedResponse{body, res.media, tag, r.pattern, r.site, reading{res.about, r.version, r.start}, res.onSend})
 }

@@ -25,6 +25,15 @@ func RouteTable() []EndpointRow {
 	return rows
 }
 
+// PatternOf is the pattern that an address has in the interface document, or "".
+func PatternOf(method, escapedPath string) string {
+	e, _, _ := newRouter((&API{}).endpoints()).route(method, escapedPath)
+	if e == nil {
+		return ""
+	}
+	return e.path()
+}
+
 // Household is who a request counts against while it has no key.
 func Household(trusted []netip.Prefix, r *http.Request) string {
 	return clientKey(proxies(trusted).client(r))

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -281,7 +280,7 @@ func checkError(t *testing.T, req *http.Request, status int, body []byte) {
 		t.Errorf("%s %s: incomplete error %s", req.Method, req.URL, body)
 	}
 	// A batch has details for what its operations name and what is in conflict.
-	batch := (status == http.StatusConflict || status == http.StatusNotFound) && strings.HasSuffix(req.URL.Path, "/batch")
+	batch := (status == http.StatusConflict || status == http.StatusNotFound) && req.URL.Path == "/v6/pages/batch"
 	if got := len(e.Details) > 0; got != (status == http.StatusBadRequest) && !batch {
 		t.Errorf("%s %s: status %d with details %v", req.Method, req.URL, status, e.Details)
 	}
@@ -290,70 +289,18 @@ func checkError(t *testing.T, req *http.Request, status int, body []byte) {
 // documentedPath is the documented form of a request's address with an example
 // for each value in it, or "" for an address that is not documented.
 func documentedPath(req *http.Request) string {
-	const id = "01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b"
-	segments := strings.Split(strings.TrimPrefix(req.URL.EscapedPath(), "/"), "/")
-	if len(segments) < 2 {
-		return ""
+	method := req.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
 	}
-	collection := "/" + segments[0] + "/" + segments[1]
-	rest := segments[2:]
-	switch collection {
-	case "/v2/workspace", "/v2/audit":
-		if len(rest) == 0 {
-			return collection
-		}
-	case "/v2/sites", "/v2/apps":
+	pattern := httpapi.PatternOf(method, req.URL.EscapedPath())
+	return patternValue.ReplaceAllStringFunc(pattern, func(value string) string {
 		switch {
-		case len(rest) == 0:
-			return collection
-		case len(rest) == 1:
-			return collection + "/" + id
-		case len(rest) == 2 && slices.Contains(strings.Fields("restore duplicate rotate-key pages rotate changes publish discard publishes"), rest[1]):
-			return collection + "/" + id + "/" + rest[1]
+		case value == "{localeIdOrCode}":
+			return "fr"
+		case strings.HasSuffix(strings.ToLower(value), "pathname}"):
+			return "about"
 		}
-	case "/v2/redirects":
-		switch {
-		case len(rest) == 0 || (len(rest) == 1 && rest[0] == "batch" && req.Method == http.MethodPost):
-			return req.URL.Path
-		case len(rest) == 1 && rest[0] != "":
-			return collection + "/" + id
-		case len(rest) == 2 && (rest[1] == "restore" || rest[1] == "discard"):
-			return collection + "/" + id + "/" + rest[1]
-		}
-	case "/v2/publishes":
-		switch {
-		case len(rest) == 1 && rest[0] != "":
-			return collection + "/" + id
-		case len(rest) == 2 && (rest[1] == "changes" || rest[1] == "restore"):
-			return collection + "/" + id + "/" + rest[1]
-		}
-	case "/v2/locales":
-		switch {
-		case len(rest) == 0:
-			return collection
-		case len(rest) == 1 && rest[0] != "":
-			return collection + "/fr"
-		case len(rest) == 2 && rest[1] == "restore":
-			return collection + "/fr/restore"
-		}
-	case "/v2/routes", "/v6/pages":
-		if len(rest) == 0 {
-			return collection
-		}
-		if req.URL.Path == "/v6/pages/batch" && req.Method == http.MethodPost {
-			return req.URL.Path
-		}
-		if _, ok := cms.ParseID(rest[0]); ok && len(rest) > 1 && collection == "/v6/pages" {
-			switch {
-			case len(rest) == 2 && slices.Contains(strings.Fields("restore publish discard publishes"), rest[1]):
-				return collection + "/" + id + "/" + rest[1]
-			case len(rest) == 3 && rest[1] == "localizations":
-				return collection + "/" + id + "/localizations/fr"
-			}
-		}
-		if rest[0] != "" {
-			return collection + "/about"
-		}
-	}
-	return ""
+		return "01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b"
+	})
 }

@@ -39,12 +39,16 @@ type localePlace struct {
 	PathPrefix cms.Opt[*string] `json:"pathPrefix" doc:"Custom URL path prefix, one segment or empty for the root. Null means the locale code, or the root for the default locale and for one with a domain. The origin (the domain, or else the site's hostOrigin) and the prefix together must be unique in the site." example:"br"`
 }
 
+func (l localePlace) patch(code cms.Opt[string]) cms.LocalePatch {
+	return cms.LocalePatch{Code: code, Domain: l.Domain, PathPrefix: l.PathPrefix}
+}
+
 func (b LocaleCreate) domain(p *cms.Problems) cms.NewLocale {
-	return clean(p, cms.NewLocale{SiteID: b.SiteID, Code: b.Locale, Domain: b.Domain, PathPrefix: b.PathPrefix})
+	return clean(p, cms.NewLocale{SiteID: b.SiteID, LocalePatch: b.patch(b.Locale)})
 }
 
 func (b LocalePatch) domain(p *cms.Problems) cms.LocalePatch {
-	return clean(p, cms.LocalePatch{Code: b.Locale, Domain: b.Domain, PathPrefix: b.PathPrefix})
+	return clean(p, b.patch(b.Locale))
 }
 
 const localeValue = "localeIdOrCode"

@@ -1,8 +1,10 @@
 package httpapi_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -85,6 +87,15 @@ var (
 		deleted: "401 401 401  404 404 404 404  403 403 401",
 		unknown: "401 401 401  404 404 404 404  403 403 401",
 	}
+	// The runtime reads the live pages of the key's own site: App keys can't, and
+	// a pathname of another site is not found.
+	listsRuntime = grid{own: "401 401 401  403 403 403 403   ok  ok 401"}
+	readsRuntime = grid{
+		own:     "401 401 401  403 403 403 403   ok 404 401",
+		foreign: "401 401 401  403 403 403 403  404 404 401",
+		deleted: "401 401 401  403 403 403 403  404 404 401",
+		unknown: "401 401 401  403 403 403 403  404 404 401",
+	}
 	// Nothing is named: there is one answer, about what is the caller's own.
 	readsAdmin = grid{own: "401 401 401   ok 403  ok  ok  403 403 401"}
 	// Workspaces are named, and are never deleted.
@@ -133,6 +144,10 @@ var matrix = []cellRow{
 	{"rotateSiteKey", namedSite, "", `{}`, 200, writes},
 	{"listSitePages", namedSite, "", "", 200, reads},
 
+	{"resolveUrl", namedSite, "?url=/&siteId={id}", "", 200, reads},
+	{"getSitemap", namedSite, "?origin=https://www.example.com", "", 404, reads}, // the site has no origin
+	{"getRobots", namedSite, "?origin=https://www.example.com", "", 404, reads},
+
 	{"listChanges", namedSite, "", "", 200, readsPublishes},
 	{"publishSite", namedSite, "", `{"publishAt":"2100-01-01T00:00:00Z"}`, 201, writes},
 	{"discardSite", namedSite, "", "", 200, writes},
@@ -154,6 +169,9 @@ var matrix = []cellRow{
 	{"getRoute", routeResource, "", "", 200, reads},
 	{"updateRoute", routeResource, "", `{}`, 200, writes},
 	{"deleteRoute", routeResource, "", "", 204, writes},
+
+	{"listRuntimePages", nothing, "", "", 200, listsRuntime},
+	{"getRuntimePage", livePage, "", "", 200, readsRuntime},
 
 	{"listPages", namedSite, "?siteId={id}", "", 200, reads},
 	{"createPage", namedSite, "", `{"siteId":"{id}","pathname":"/new"}`, 201, writes},
@@ -407,6 +425,23 @@ func routeResource(t *testing.T, w *tenants, st state) subject {
 func pageResource(t *testing.T, w *tenants, st state) subject {
 	t.Helper()
 	return w.pathChild(t, st, "/v6/pages")
+}
+
+// livePage is a page that is named by its pathname alone. The deleted one was live
+// before.
+func livePage(t *testing.T, w *tenants, st state) subject {
+	t.Helper()
+	existing := map[state]state{deleted: own}
+	on := pageResource(t, w, cmp.Or(existing[st], st))
+	if st != unknown {
+		w.made(t, st, "POST", "/v2/sites/"+on.siteID+"/publish", "")
+	}
+	if st == deleted {
+		w.made(t, st, "DELETE", "/v6/pages/"+on.id, "")
+		w.made(t, st, "POST", "/v2/sites/"+on.siteID+"/publish", "")
+	}
+	on.id = url.PathEscape("/" + on.name)
+	return on
 }
 
 // localeResource has a site to itself, since codes are few.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,10 +16,25 @@ import (
 type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
+
+	mu    sync.RWMutex
+	known map[labels]series // finding a metric by its labels costs more than counting
+}
+
+type labels struct {
+	route, method string
+	status        int
+}
+
+// series are the metrics that requests with the same labels are counted in.
+type series struct {
+	requests prometheus.Counter
+	duration prometheus.Observer
 }
 
 func newMetrics(registry *prometheus.Registry) *metrics {
 	m := &metrics{
+		known: map[labels]series{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "galley_http_requests_total", Help: "Requests, by route, method and status.",
 		}, []string{"route", "method", "status"}),
@@ -31,7 +47,21 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 	return m
 }
 
-// unmatched is the pattern of a path without an endpoint.
+func (m *metrics) series(l labels) series {
+	m.mu.RLock()
+	found, ok := m.known[l]
+	m.mu.RUnlock()
+	if !ok {
+		found = series{m.requests.WithLabelValues(l.route, l.method, strconv.Itoa(l.status)), m.duration.WithLabelValues(l.route, l.method)}
+		m.mu.Lock()
+		m.known[l] = found
+		m.mu.Unlock()
+	}
+	return found
+}
+
+// unmatched is the pattern of a path without an endpoint, and of requests that are
+// refused before they are routed.
 const unmatched = "unmatched"
 
 var knownMethods = []string{
@@ -39,33 +69,34 @@ var knownMethods = []string{
 }
 
 // observe records a request in the metrics and in the log, without keys and
-// bodies.
+// bodies. Requests that a busy server refuses are not logged: there are many.
 func (a *API) observe(r *request, status int, took time.Duration) {
 	method := r.Method
 	if !slices.Contains(knownMethods, method) {
 		method = "other" // clients must not create metrics
 	}
-	a.metrics.requests.WithLabelValues(r.pattern, method, strconv.Itoa(status)).Inc()
-	a.metrics.duration.WithLabelValues(r.pattern, method).Observe(took.Seconds())
+	counted := a.metrics.series(labels{r.pattern, method, status})
+	counted.requests.Inc()
+	counted.duration.Observe(took.Seconds())
 	log := a.log.Handler()
-	if !log.Enabled(r.Context(), slog.LevelInfo) {
+	if r.refused || !log.Enabled(r.Context(), slog.LevelInfo) {
 		return
 	}
 	// A slog.Logger would look up the source line, which costs time.
-	line := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0)
-	line.AddAttrs(slog.String("requestId", r.id), slog.String("client", a.proxies.client(r.Request).String()))
+	line := slog.NewRecord(r.start.Add(took), slog.LevelInfo, "request", 0)
+	attrs := append(make([]slog.Attr, 0, 8), slog.String("requestId", r.id), slog.String("client", a.proxies.client(r.Request).String()))
 	site := r.site
 	if r.who.App != nil || r.who.Site != nil {
-		line.AddAttrs(slog.String("credential", r.who.ID().String()))
+		attrs = append(attrs, slog.String("credential", r.who.ID().String()))
 	}
 	if r.who.Site != nil {
 		site = r.who.Site.ID
 	}
 	if site != cms.NoID {
-		line.AddAttrs(slog.String("siteId", site.String()))
+		attrs = append(attrs, slog.String("siteId", site.String()))
 	}
-	line.AddAttrs(slog.String("method", method), slog.String("route", r.pattern), slog.Int("status", status),
-		slog.Float64(DurationKey, float64(took.Microseconds())/1000))
+	line.AddAttrs(append(attrs, slog.String("method", method), slog.String("route", r.pattern), slog.Int("status", status),
+		slog.Float64(DurationKey, float64(took.Microseconds())/1000))...)
 	_ = log.Handle(r.Context(), line)
 }
 

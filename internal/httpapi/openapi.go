@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"galley/internal/cms"
+	"galley/internal/service"
 )
 
 // schema is a JSON schema, or any other object of the document.
@@ -34,9 +36,7 @@ func Document(version string) []byte {
 		}
 		paths[e.path()][strings.ToLower(e.method)] = g.operation(e)
 	}
-	for path, get := range g.operations() {
-		paths[path] = schema{"get": get}
-	}
+	maps.Copy(paths, g.operations())
 	doc := schema{
 		"openapi": "3.1.0",
 		"info": schema{
@@ -75,7 +75,10 @@ func ref(kind, name string) schema { return schema{"$ref": "#/components/" + kin
 func (g generator) operation(e *endpoint) schema {
 	text := endpointTexts[e.name]
 	who := "App keys with scope `" + string(e.scope) + "`"
-	if e.siteKey {
+	switch {
+	case e.scope == siteKeysOnly:
+		who = "the site's own Site key"
+	case e.siteKey:
 		who += ", and the site's own Site key"
 	}
 	op := schema{
@@ -83,10 +86,8 @@ func (g generator) operation(e *endpoint) schema {
 		"summary":     text.summary,
 		"description": strings.TrimSpace(text.detail + "\n\nFor " + who + "."),
 		"tags":        []string{text.tag},
+		"parameters":  g.parameters(e),
 		"responses":   g.responses(e),
-	}
-	if params := g.parameters(e); len(params) > 0 {
-		op["parameters"] = params
 	}
 	if e.body != nil {
 		// Without an example, the reference would send every field.
@@ -102,34 +103,39 @@ func (g generator) operation(e *endpoint) schema {
 
 // operations documents the paths for operators, and those that need no key.
 func (g generator) operations() map[string]schema {
-	operation := func(name, summary, mediaType string, content schema) schema {
-		success := schema{"description": "OK", "content": schema{mediaType: schema{"schema": content}}, "headers": schema{"X-Request-Id": ref("headers", "X-Request-Id")}}
-		return schema{
-			"operationId": name, "summary": summary, "tags": []string{"Operations"}, "security": []schema{}, "responses": schema{"200": success},
-		}
-	}
-	forOperators := func(op schema) schema {
-		delete(op, "security")
-		op["description"] = "For App keys with scope `operator`."
-		responses := op["responses"].(schema)
-		responses["200"].(schema)["headers"] = commonHeaders()
-		addErrors(responses, 400, 401, 403, 429, 500, 503)
-		return op
-	}
+	const public, forOperators = false, true
 	text, status := schema{"type": "string"}, g.of(typ[Status]())
-	ready := operation("getReadiness", "Whether the server can take requests", "application/json", status)
-	addErrors(ready["responses"].(schema), 503)
-	return map[string]schema{
-		"/healthz":      operation("getHealth", "Whether the process runs", "application/json", status),
-		"/readyz":       ready,
-		"/openapi.json": operation("getDocument", "This document", "application/json", schema{"type": "object"}),
-		"/docs":         operation("getReference", "This document for people", "text/html", text),
-		"/metrics":      forOperators(operation("getMetrics", "What Prometheus collects", "text/plain", text)),
-		"/debug/pprof/": forOperators(operation("listProfiles", "Profiles of the program, by links", "text/html", text)),
+	operations := map[string]schema{}
+	for _, o := range []struct {
+		path, name, summary, mediaType string
+		content                        schema
+		operator                       bool
+		errors                         []int
+	}{
+		{"/healthz", "getHealth", "Check that the process runs", "application/json", status, public, nil},
+		{"/readyz", "getReadiness", "Check that the server can take requests", "application/json", status, public, []int{503}},
+		{"/openapi.json", "getDocument", "Get this document", "application/json", schema{"type": "object"}, public, nil},
+		{"/docs", "getReference", "Show this document in a browser", "text/html", text, public, nil},
+		{"/metrics", "getMetrics", "Get metrics for Prometheus", "text/plain", text, forOperators, usualErrors},
+		{"/debug/pprof/", "listProfiles", "List profiles of the program", "text/html", text, forOperators, usualErrors},
+	} {
+		success := schema{"description": "OK", "content": schema{o.mediaType: schema{"schema": o.content}}, "headers": schema{"X-Request-Id": ref("headers", "X-Request-Id")}}
+		op := schema{"operationId": o.name, "summary": o.summary, "tags": []string{"Operations"}, "responses": schema{"200": success}}
+		addErrors(op["responses"].(schema), o.errors)
+		if o.operator {
+			op["description"], success["headers"] = "For App keys with scope `operator`.", commonHeaders()
+		} else {
+			op["security"] = []schema{}
+		}
+		operations[o.path] = schema{"get": op}
 	}
+	return operations
 }
 
-func addErrors(responses schema, statuses ...int) {
+// usualErrors are the error statuses of every endpoint that needs a key.
+var usualErrors = []int{400, 401, 403, 429, 500, 503}
+
+func addErrors(responses schema, statuses []int) {
 	for _, status := range statuses {
 		responses[strconv.Itoa(status)] = ref("responses", errorName(status))
 	}
@@ -140,8 +146,7 @@ func (g generator) parameters(e *endpoint) []schema {
 	for segment := range strings.SplitSeq(e.path(), "/") {
 		if name, ok := strings.CutPrefix(segment, "{"); ok {
 			name = strings.TrimSuffix(name, "}")
-			p := pathParams[name]
-			params = append(params, schema{"name": name, "in": "path", "required": true, "description": p.doc, "schema": p.schema})
+			params = append(params, schema{"name": name, "in": "path", "required": true, "description": pathParams[name].doc, "schema": pathParams[name].schema})
 		}
 	}
 	for _, p := range e.params {
@@ -151,17 +156,8 @@ func (g generator) parameters(e *endpoint) []schema {
 		}
 		params = append(params, schema{"name": p.name, "in": "query", "required": p.required, "description": p.doc, "schema": s})
 	}
-	switch e.method {
-	case http.MethodGet:
-		params = append(params, headerParam("If-None-Match", "Answers 304 when the resource still has this entity tag."))
-	case http.MethodPost:
-		key := headerParam(idempotencyHeader, "1 to 255 printable ASCII characters. When the same request is sent again with this key, the first answer is repeated, for 24 hours, if it was a success. 409 while the first is under way, 400 for another request with the same key.")
-		key["schema"] = schema{"type": "string", "minLength": 1, "maxLength": cms.MaxIdempotencyKey}
-		params = append(params, key)
-	case http.MethodPatch, http.MethodDelete:
-		params = append(params, headerParam("If-Match", "Answers 412 when the resource no longer has this entity tag. A page in a locale has its own, which reading it with that `locale` answers."))
-	}
-	return params
+	header := headerParams[e.method]
+	return append(params, schema{"name": header.name, "in": "header", "required": false, "description": header.doc, "schema": header.schema})
 }
 
 // commonHeaders are the headers of every authenticated response.
@@ -173,15 +169,11 @@ func commonHeaders() schema {
 	return headers
 }
 
-func headerParam(name, doc string) schema {
-	return schema{"name": name, "in": "header", "required": false, "description": doc, "schema": schema{"type": "string"}}
-}
-
 func (g generator) responses(e *endpoint) schema {
 	headers := commonHeaders()
 	success := schema{"description": http.StatusText(e.status), "headers": headers}
 	if e.response != nil {
-		success["content"] = schema{"application/json": schema{"schema": g.of(e.response)}}
+		success["content"] = schema{mediaOf(e.response): schema{"schema": g.of(e.response)}}
 		if e.tagged() {
 			headers["ETag"] = ref("headers", "ETag")
 		}
@@ -196,31 +188,38 @@ func (g generator) responses(e *endpoint) schema {
 		responses["200"] = schema{"description": "Nothing to publish", "content": success["content"], "headers": alike}
 	}
 	if e.name == "discardPage" || e.name == "discardRedirect" {
-		responses["204"] = schema{"description": "It was never live and is deleted", "headers": commonHeaders()}
+		responses["204"] = schema{"description": "The page was never live and is deleted", "headers": commonHeaders()}
 	}
 	if e.method == http.MethodGet {
 		responses["304"] = schema{"description": http.StatusText(http.StatusNotModified), "headers": headers}
 	}
-	addErrors(responses, e.failures()...)
+	addErrors(responses, e.failures())
 	return responses
 }
 
+// mediaOf is the media type of a response.
+func mediaOf(t reflect.Type) string {
+	media, _, _ := strings.Cut(mediaTypes[t], ";")
+	return cmp.Or(media, "application/json")
+}
+
+var mediaTypes = map[reflect.Type]string{typ[XMLDocument](): mediaXML, typ[TextDocument](): mediaText}
+
 // failures are the error statuses of an endpoint.
 func (e *endpoint) failures() []int {
-	list := []int{400, 401, 403, 429, 500, 503}
+	list := slices.Clone(usualErrors)
 	if e.name != "getWorkspace" && e.name != "listApps" {
 		list = append(list, 404)
 	}
 	if e.method == http.MethodPost || e.body != nil {
 		list = append(list, 413, 415)
 	}
-	if e.method != http.MethodGet {
+	if e.method != http.MethodGet || e.name == "resolveUrl" || mediaTypes[e.response] != "" {
 		list = append(list, 409)
 	}
 	if e.method == http.MethodPatch || e.method == http.MethodDelete {
 		list = append(list, 412)
 	}
-	slices.Sort(list)
 	return list
 }
 
@@ -258,15 +257,10 @@ func (g generator) of(t reflect.Type) schema {
 	if t == typ[RedirectResult]() {
 		return schema{"anyOf": []schema{g.of(typ[Redirect]()), g.of(typ[DeletedRedirect]())}}
 	}
+	if name, ok := kindNames[t.Kind()]; ok {
+		return schema{"type": name}
+	}
 	switch t.Kind() {
-	case reflect.String:
-		return schema{"type": "string"}
-	case reflect.Bool:
-		return schema{"type": "boolean"}
-	case reflect.Int:
-		return schema{"type": "integer"}
-	case reflect.Float64:
-		return schema{"type": "number"}
 	case reflect.Pointer:
 		return withNull(g.of(t.Elem()))
 	case reflect.Slice:
@@ -344,37 +338,32 @@ func applyTags(s schema, tag reflect.StructTag) {
 		s["description"] = doc
 	}
 	if enum := tag.Get("enum"); enum != "" {
-		var values []any
-		for value := range strings.SplitSeq(enum, ",") {
-			values = append(values, tagValue(s, "enum", value))
-		}
-		s["enum"], s["example"] = values, values[0]
-	}
-	if format := tag.Get("format"); format != "" {
-		s["format"] = format
-	}
-	for _, key := range []string{"example", "default", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"} {
-		if text, ok := tag.Lookup(key); ok {
-			s[key] = tagValue(s, key, text)
+		s["enum"], s["example"] = []string{enum}, enum
+		var numbers []int
+		if json.Unmarshal([]byte("["+enum+"]"), &numbers) == nil {
+			s["enum"] = numbers
 		}
 	}
-}
-
-// tagValue parses a tag as the JSON type of the field.
-func tagValue(s schema, key, text string) any {
-	kind := fmt.Sprint(s["type"])
-	if strings.HasSuffix(key, "Length") || strings.HasSuffix(key, "Items") || strings.Contains(kind, "integer") || strings.Contains(kind, "number") || strings.Contains(kind, "boolean") {
-		var v any
-		if err := json.Unmarshal([]byte(text), &v); err != nil {
-			panic(fmt.Sprintf("tag %s:%q: %v", key, text, err))
+	isText := strings.Contains(fmt.Sprint(s["type"]), "string")
+	for _, key := range []string{"format", "example", "default", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"} {
+		text, ok := tag.Lookup(key)
+		if !ok {
+			continue
 		}
-		return v
+		var number any
+		if isText && !strings.HasSuffix(key, "Length") || json.Unmarshal([]byte(text), &number) != nil {
+			s[key] = text
+		} else {
+			s[key] = number
+		}
 	}
-	return text
 }
 
 // withNull returns a schema that also allows null.
 func withNull(s schema) schema {
+	if s["$ref"] != nil {
+		return schema{"anyOf": []schema{s, {"type": "null"}}}
+	}
 	s = maps.Clone(s)
 	if kind, ok := s["type"].(string); ok {
 		s["type"] = []string{kind, "null"}
@@ -385,20 +374,23 @@ func withNull(s schema) schema {
 	return s
 }
 
+var kindNames = map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Int: "integer", reflect.Float64: "number"}
+
 // scalarSchemas are the schemas of types that are not named in the document.
 var scalarSchemas = map[reflect.Type]schema{
-	typ[cms.ID]():            idSchema,
-	typ[timestamp]():         timeSchema,
-	typ[time.Time]():         timeSchema,
-	typ[json.RawMessage]():   {"type": "object", "additionalProperties": true},
-	typ[any]():               {"type": []string{"string", "number", "boolean", "null"}},
-	typ[cms.Scope]():         enumSchema(cms.Scopes),
-	typ[cms.ChangeKind]():    enumSchema(cms.ChangeKinds),
-	typ[cms.PublishStatus](): enumSchema(cms.PublishStatuses),
-	typ[cms.BatchOp]():       enumSchema(cms.BatchOps),
-	typ[cms.Frequency]():     enumSchema(cms.Frequencies),
-	typ[cms.SiteKeyAccess](): enumSchema(cms.SiteKeyAccesses),
-	typ[cms.LocaleMode]():    enumSchema(cms.LocaleModes),
+	typ[cms.ID]():                 idSchema,
+	typ[timestamp]():              timeSchema,
+	typ[time.Time]():              timeSchema,
+	typ[json.RawMessage]():        {"type": "object", "additionalProperties": true},
+	typ[any]():                    {"type": []string{"string", "number", "boolean", "null"}},
+	typ[cms.Scope]():              enumSchema(cms.Scopes),
+	typ[cms.ChangeKind]():         enumSchema(cms.ChangeKinds),
+	typ[service.ResolutionKind](): enumSchema(service.ResolutionKinds),
+	typ[cms.PublishStatus]():      enumSchema(cms.PublishStatuses),
+	typ[cms.BatchOp]():            enumSchema(cms.BatchOps),
+	typ[cms.Frequency]():          enumSchema(cms.Frequencies),
+	typ[cms.SiteKeyAccess]():      enumSchema(cms.SiteKeyAccesses),
+	typ[cms.LocaleMode]():         enumSchema(cms.LocaleModes),
 }
 
 func enumSchema[T ~string](values []T) schema {

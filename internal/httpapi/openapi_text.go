@@ -1,37 +1,55 @@
 package httpapi
 
+import "galley/internal/cms"
+
 // The texts of the OpenAPI document.
 
 const documentText = `Galley manages websites: sites, locales, pages with a draft and a live version, and external routes.
 
-Every request carries a key in the header ` + "`x-api-key`" + ` (or as a bearer token). Every answer is JSON and carries
-` + "`X-Request-Id`" + `. Lists are walked by setting ` + "`startingAfter`" + ` to the id of the last item until ` + "`hasMore`" + ` is false.`
+Authenticate with a key in the ` + "`x-api-key`" + ` header, or as a bearer token. Responses are JSON and have an ` + "`X-Request-Id`" + ` header.
+Lists are paginated: to get the next page, set ` + "`startingAfter`" + ` to the id of the last item, until ` + "`hasMore`" + ` is false.`
 
 var documentTags = []schema{
 	{"name": "Sites", "description": "Websites, each with its own locales, pages, routes and Site key."},
-	{"name": "Locales", "description": "The languages that a site speaks."},
-	{"name": "Pages", "description": "Pages in a draft and a live version, localized by overrides."},
-	{"name": "Publishing", "description": "From draft to live: reviewed before, in one step, undone after."},
+	{"name": "Locales", "description": "The languages of a site."},
+	{"name": "Pages", "description": "Pages with a draft and a live version. Each locale can override their values."},
+	{"name": "Runtime", "description": "The live pages of a site, as the npm package @makeswift/runtime reads them with a Site key."},
+	{"name": "Publishing", "description": "Review changes, publish them atomically, and go back to an earlier publish."},
+	{"name": "Rendering", "description": "From a URL to what a visitor gets, and back."},
 	{"name": "Routes", "description": "Pathnames of a site that another system serves."},
-	{"name": "Redirects", "description": "From a pathname, or from everything below one, to another address; versioned with pages."},
-	{"name": "Apps", "description": "Programs that use this interface, each with its own key."},
-	{"name": "Operations", "description": "For those who run the service."},
+	{"name": "Redirects", "description": "From a pathname, or from everything below one, to another address. They are versioned with pages."},
+	{"name": "Apps", "description": "Clients of this API, each with its own key."},
+	{"name": "Operations", "description": "Health checks, metrics and profiles for operators of the service."},
 }
 
 var headerSchemas = schema{
-	"X-Request-Id": schema{"description": "Names this request in the server's log.", "schema": idSchema},
-	"ETag":         schema{"description": "The resource's entity tag, for If-None-Match and If-Match.", "schema": schema{"type": "string"}},
-	"Location":     schema{"description": "The address of what was created.", "schema": schema{"type": "string"}},
-	"Retry-After":  schema{"description": "Seconds to wait before trying again.", "schema": schema{"type": "integer"}},
+	"X-Request-Id": schema{"description": "Id of this request in the server's log.", "schema": idSchema},
+	"ETag":         schema{"description": "Entity tag of the resource, for If-None-Match and If-Match.", "schema": schema{"type": "string"}},
+	"Location":     schema{"description": "URL of the created resource.", "schema": schema{"type": "string"}},
+	"Retry-After":  schema{"description": "Seconds to wait before the next try.", "schema": schema{"type": "integer"}},
 
-	"RateLimit":             schema{"description": "How many requests the key has left (r), and after how many seconds all of them (t), unless its rate is off.", "schema": schema{"type": "string"}},
-	"RateLimit-Policy":      schema{"description": "How many requests the key has (q) in how many seconds (w).", "schema": schema{"type": "string"}},
-	"X-RateLimit-Limit":     schema{"description": "How many requests the key has.", "schema": schema{"type": "integer"}},
-	"X-RateLimit-Remaining": schema{"description": "How many of them are left.", "schema": schema{"type": "integer"}},
-	"X-RateLimit-Reset":     schema{"description": "After how many seconds all of them are there again.", "schema": schema{"type": "integer"}},
+	"RateLimit":             schema{"description": "Requests that remain (r), and seconds until the limit is fully restored (t). Absent if the key has no rate limit.", "schema": schema{"type": "string"}},
+	"RateLimit-Policy":      schema{"description": "Requests allowed (q) in a window of seconds (w).", "schema": schema{"type": "string"}},
+	"X-RateLimit-Limit":     schema{"description": "Requests allowed in the window.", "schema": schema{"type": "integer"}},
+	"X-RateLimit-Remaining": schema{"description": "Requests that remain.", "schema": schema{"type": "integer"}},
+	"X-RateLimit-Reset":     schema{"description": "Seconds until the limit is fully restored.", "schema": schema{"type": "integer"}},
 }
 
-// bodyExamples are bodies to begin with, by the endpoint's name.
+// headerParams are the optional request headers of each method.
+var headerParams = map[string]param{
+	"GET": {name: "If-None-Match", schema: schema{"type": "string"}, doc: "Returns 304 if the resource still has this entity tag."},
+	"POST": {name: idempotencyHeader, schema: schema{"type": "string", "minLength": 1, "maxLength": cms.MaxIdempotencyKey},
+		doc: "1 to 255 printable ASCII characters. If the same request is sent again with this key within 24 hours of a success, the first response is repeated. Returns 409 while the first request is in progress, and 400 if the key was used for a different request."},
+	"PATCH":  paramIfMatch,
+	"DELETE": paramIfMatch,
+}
+
+var paramIfMatch = param{
+	name: "If-Match", schema: schema{"type": "string"},
+	doc: "Returns 412 if the resource no longer has this entity tag. A page has a separate tag for each locale: read it with the same `locale`.",
+}
+
+// bodyExamples are small request bodies, by the name of the endpoint.
 var bodyExamples = map[string]schema{
 	"createApp":      {"name": "Importer", "scopes": []string{"read"}},
 	"updateApp":      {"description": "Nightly import"},
@@ -54,86 +72,89 @@ var bodyExamples = map[string]schema{
 	"batchPages":     {"siteId": idSchema["example"], "operations": []schema{{"op": "create", "pathname": "/about", "title": "About us"}}},
 }
 
-type pathParam struct {
-	doc    string
-	schema schema
-}
-
-var pathParams = map[string]pathParam{
-	"siteId":            {"Site id.", idSchema},
-	"appId":             {"App id.", idSchema},
-	"publishId":         {"Publish id.", idSchema},
-	"pageId":            {"Page id.", idSchema},
-	"redirectId":        {"Redirect id.", idSchema},
-	"localeIdOrCode":    {"Locale id or locale code.", schema{"type": "string", "example": "fr"}},
-	"pageIdOrPathname":  {"Page id, or page pathname percent-encoded as one segment.", schema{"type": "string", "example": "/about"}},
-	"routeIdOrPathname": {"Route id, or route pathname percent-encoded as one segment.", schema{"type": "string", "example": "/checkout"}},
+var pathParams = map[string]param{
+	"siteId":            {doc: "Site id.", schema: idSchema},
+	"appId":             {doc: "App id.", schema: idSchema},
+	"publishId":         {doc: "Publish id.", schema: idSchema},
+	"pageId":            {doc: "Page id.", schema: idSchema},
+	"redirectId":        {doc: "Redirect id.", schema: idSchema},
+	"localeIdOrCode":    {doc: "Locale id or locale code.", schema: schema{"type": "string", "example": "fr"}},
+	"pageIdOrPathname":  {doc: "Page id, or page pathname percent-encoded as one segment.", schema: schema{"type": "string", "example": "/about"}},
+	"pathname":          {doc: "Page pathname percent-encoded as one segment.", schema: schema{"type": "string", "example": "/about"}},
+	"routeIdOrPathname": {doc: "Route id, or route pathname percent-encoded as one segment.", schema: schema{"type": "string", "example": "/checkout"}},
 }
 
 type endpointText struct{ tag, summary, detail string }
 
 var endpointTexts = map[string]endpointText{
-	"getWorkspace": {"Apps", "Get the workspace", "The workspace that the key belongs to."},
+	"getWorkspace": {"Apps", "Get the workspace", "Returns the workspace of the key."},
 
-	"listApps":     {"Apps", "List apps", "Oldest first."},
-	"createApp":    {"Apps", "Create an app", "Answers the key, this once. An app can only grant scopes and sites that it has itself, and grants all of them unless told."},
+	"listApps":     {"Apps", "List apps", "Returns the oldest first."},
+	"createApp":    {"Apps", "Create an app", "The response has the key, which is not shown again. An app can only grant the scopes and sites that it has; omitted, it grants all of them."},
 	"getApp":       {"Apps", "Get an app", ""},
-	"updateApp":    {"Apps", "Update an app", "Fields left out stay as they are."},
+	"updateApp":    {"Apps", "Update an app", "Omitted fields stay unchanged."},
 	"deleteApp":    {"Apps", "Delete an app", "Its keys stop working."},
-	"rotateAppKey": {"Apps", "Replace an app's key", "Answers the new key, this once. The old one works until the grace ends."},
+	"rotateAppKey": {"Apps", "Rotate an app's key", "The response has the new key, which is not shown again. The old key works until the grace period ends."},
 
-	"listAudit": {"Apps", "List the audit trail", "Every write, newest first: who, when, what, and the resource that it was about before and after it. What a write brings along, such as the default locale of a new site, is a part of its entry. An app restricted to sites sees what happened in those."},
+	"listAudit": {"Apps", "List the audit log", "Every write, newest first: who made it and when, and the resource before and after it. Side effects of a write, such as the default locale of a new site, are part of its entry. An app restricted to sites sees the entries of those sites."},
 
-	"listSites":     {"Sites", "List sites", "Oldest first. An app restricted to sites sees those."},
-	"createSite":    {"Sites", "Create a site", "Makes the default locale too. Not for an app restricted to sites."},
+	"listSites":     {"Sites", "List sites", "Returns the oldest first. An app restricted to sites sees only those."},
+	"createSite":    {"Sites", "Create a site", "Also creates its default locale. Not allowed for an app restricted to sites."},
 	"getSite":       {"Sites", "Get a site", ""},
-	"updateSite":    {"Sites", "Update a site", "Fields left out stay as they are. Changing the default locale changes nothing that any reader sees in any locale."},
+	"updateSite":    {"Sites", "Update a site", "Omitted fields stay unchanged. A new default locale does not change the values of pages in any locale."},
 	"deleteSite":    {"Sites", "Delete a site", "The site and everything in it can be restored until it is purged."},
-	"restoreSite":   {"Sites", "Restore a deleted site", "It comes back whole. 409 if it is not deleted."},
-	"duplicateSite": {"Sites", "Duplicate a site", "Copies locales, routes, redirects, pages with their localizations, and settings, in one step, under new ids and a new Site key. Not for an app restricted to sites."},
-	"rotateSiteKey": {"Sites", "Replace a site's key", "The old Site key works until the grace ends."},
-	"listSitePages": {"Pages", "List the pages of a site", "The same list as `GET /v6/pages?siteId=`."},
+	"restoreSite":   {"Sites", "Restore a deleted site", "Restores the site and everything in it. Returns 409 if it is not deleted."},
+	"duplicateSite": {"Sites", "Duplicate a site", "Copies settings, locales, routes, and pages with their localizations atomically. The copies have new ids, and the site a new Site key. Not allowed for an app restricted to sites."},
+	"rotateSiteKey": {"Sites", "Rotate a site's key", "The old Site key works until the grace period ends."},
+	"listSitePages": {"Pages", "List the pages of a site", "The same as `GET /v6/pages?siteId=`."},
 
-	"listChanges":        {"Publishing", "List changes", "What a publish of everything, of chosen pages and redirects or of chosen locales' values would do, by page and locale and then by redirect, with a `summary` and the `plan`, a hash of the whole list: publish with it to put live exactly what was reviewed."},
-	"publishSite":        {"Publishing", "Publish", "Puts the draft live in one step, or chosen pages and redirects, or chosen locales' values; with `publishAt`, later. Answers 200 with a null id when there is nothing to publish."},
-	"discardSite":        {"Publishing", "Discard the draft", "Takes the draft, or chosen pages and redirects, or chosen locales' values, back to what is live in one step. What was never live is deleted. 409 when a pathname has been taken meanwhile."},
-	"listPublishes":      {"Publishing", "List publishes", "Newest first."},
+	"listChanges":        {"Publishing", "List changes", "Lists what a publish would change, by page and locale: of the whole site, of selected pages, or of selected locales. Also returns a `summary`, and the `plan`, a hash of all changes: pass it to publish to make live exactly what was reviewed."},
+	"publishSite":        {"Publishing", "Publish", "Makes the draft live atomically: all of it, selected pages, or the values of selected locales. With `publishAt`, schedules it. Returns 200 with a null id if there is nothing to publish."},
+	"discardSite":        {"Publishing", "Discard the draft", "Reverts the draft to the live version atomically: all of it, selected pages, or the values of selected locales. Deletes pages that were never live. Returns 409 if a pathname is no longer free."},
+	"listPublishes":      {"Publishing", "List publishes", "Returns the newest first."},
 	"getPublish":         {"Publishing", "Get a publish", ""},
-	"cancelPublish":      {"Publishing", "Cancel a scheduled publish", "409 for any other."},
-	"listPublishChanges": {"Publishing", "List what a publish changed", ""},
-	"restorePublish":     {"Publishing", "Go back to a publish", "The live version becomes what it was after that publish, as a new publish; the draft is untouched. Answers 200 with a null id when it is so already."},
+	"cancelPublish":      {"Publishing", "Cancel a scheduled publish", "Returns 409 if it is not scheduled."},
+	"listPublishChanges": {"Publishing", "List the changes of a publish", ""},
+	"restorePublish":     {"Publishing", "Go back to a publish", "Reverts the live version to its state after that publish, as a new publish. The draft does not change. Returns 200 with a null id if the live version is already in that state."},
 
-	"listLocales":   {"Locales", "List locales", "Oldest first."},
+	"resolveUrl": {"Rendering", "Resolve a URL", "Returns what a visitor of the URL gets, and why: a page, a redirect, a route or nothing. Reads the live version by default. Returns 404 if no site within reach has the origin, and 409 if several have it."},
+	"getSitemap": {"Rendering", "Get the sitemap", "Returns the pages that are online and not excluded from search engines in the locales of an origin, in the format of sitemaps.org, with alternates. Above 50,000 URLs or 50 MB it is an index of parts: sitemap.xml?part=1 and so on."},
+	"getRobots":  {"Rendering", "Get robots.txt", "Allows everything, and names the sitemap of the origin."},
+
+	"listLocales":   {"Locales", "List locales", "Returns the oldest first."},
 	"createLocale":  {"Locales", "Create a locale", "Code, domain and effective path prefix are unique in a site."},
 	"getLocale":     {"Locales", "Get a locale", ""},
-	"updateLocale":  {"Locales", "Update a locale", "Fields left out stay as they are."},
-	"deleteLocale":  {"Locales", "Delete a locale", "Hides the locale and what pages override in it. The default locale can't be deleted."},
-	"restoreLocale": {"Locales", "Restore a deleted locale", "It comes back as it was. 409 if it is not deleted, or if its code, domain, prefix or a pathname has been taken since."},
+	"updateLocale":  {"Locales", "Update a locale", "Omitted fields stay unchanged."},
+	"deleteLocale":  {"Locales", "Delete a locale", "Hides the locale and its overrides. The default locale can't be deleted."},
+	"restoreLocale": {"Locales", "Restore a deleted locale", "Restores the locale and its overrides. Returns 409 if it is not deleted, or if its code, domain, prefix or a pathname is no longer free."},
 
-	"listRoutes":  {"Routes", "List routes", "Oldest first."},
+	"listRoutes":  {"Routes", "List routes", "Returns the oldest first."},
 	"createRoute": {"Routes", "Create a route", "The pathname must be free in the draft and in the live version."},
 	"getRoute":    {"Routes", "Get a route", ""},
 	"updateRoute": {"Routes", "Update a route", ""},
 	"deleteRoute": {"Routes", "Delete a route", ""},
 
-	"listRedirects":   {"Redirects", "List redirects", "By source, ties by id. With `locale`, the redirects of that locale and those of every locale."},
-	"createRedirect":  {"Redirects", "Create a redirect", "In the draft. 409 if a page, a route or another redirect of that locale has the source, or if following redirects would come round again."},
-	"batchRedirects":  {"Redirects", "Change many redirects", "1 to 1,000 operations in one step, in a body of at most 8 MiB: all of them happen or none. Results are in the order of the operations. `create` needs a `source` and a `target`. `update` and `delete` name their redirect by `redirectId`, or else by `source` with `locale`: those that it has before the batch. An `update` by `redirectId` takes `source` and `locale` as new values; one by `source` can't change them. `delete` takes no values. Sources and circles are checked as they are after the whole batch. On any error nothing is changed, and there is a detail for each problem of each operation: 400 if anything is malformed, or else 404 if a redirect or locale does not exist, or else 409."},
-	"getRedirect":     {"Redirects", "Get a redirect", ""},
-	"updateRedirect":  {"Redirects", "Update a redirect", "In the draft. Fields left out stay as they are. An automatic redirect that is changed becomes an ordinary one."},
-	"deleteRedirect":  {"Redirects", "Delete a redirect", "From the draft. It can be restored. 409 if another redirect, which it stood before, would lead round again."},
-	"restoreRedirect": {"Redirects", "Restore a deleted redirect", "409 if it is not deleted, or if its source has been taken since."},
-	"discardRedirect": {"Publishing", "Discard a redirect's draft", "The draft, deleted or not, becomes what is live. A redirect that was never live is deleted, and the answer is 204."},
+	"listRuntimePages": {"Runtime", "List live pages", "The pages of the key's site in the live version, in the order asked for. Pass the id of the last item as `after` until `hasMore` is false."},
+	"getRuntimePage":   {"Runtime", "Get a live page by pathname", "The pathname is looked up in `locale`, or in the default locale. 404 for a page that is offline there."},
 
-	"listPages":         {"Pages", "List pages", "In the order asked for, by Unicode code point; nulls last in ascending order; ties by id."},
-	"createPage":        {"Pages", "Create a page", "In the draft: the live version does not change."},
-	"batchPages":        {"Pages", "Change many pages", "1 to 1,000 operations in one step, in a body of at most 8 MiB: all of them happen or none. Results are in the order of the operations. `create` needs a `pathname` and may carry `localizations`. `update` and `delete` name their page by `pageId`, or else by `pathname`: the one that the page has before the batch, among those in effect in `locale` if that is given. An `update` by `pageId` takes `pathname` as the new value; one by `pathname` can't change it. `delete` takes no values. Pathnames are checked as they are after the whole batch, so that pages can swap them. On any error nothing is changed, and there is a detail for each problem of each operation, whatever its kind: 400 if anything is malformed, or else 404 if a page or locale does not exist, or else 409."},
-	"getPage":           {"Pages", "Get a page", "By id, or by pathname with `siteId`. With `locale`, every field is answered as it stands there."},
-	"updatePage":        {"Pages", "Update a page", "In the draft. Fields left out stay as they are. With `locale`, writes overrides, and null returns a field to inheritance."},
-	"deletePage":        {"Pages", "Delete a page", "From the draft, in every locale. It can be restored. With `locale`, a pathname is looked up in that locale."},
-	"restorePage":       {"Pages", "Restore a deleted page", "409 if it is not deleted, or if its pathname has been taken since."},
-	"publishPage":       {"Publishing", "Publish one page", "Answers 200 with a null id when there is nothing to publish."},
-	"discardPage":       {"Publishing", "Discard a page's draft", "The draft, deleted or not, becomes what is live. A page that was never live is deleted, and the answer is 204."},
-	"listPagePublishes": {"Publishing", "List the publishes of a page", "Those that changed it, newest first."},
-	"delocalizePage":    {"Pages", "Drop a page's localization", "Everything that the locale overrides returns to inheritance."},
+	"listRedirects":   {"Redirects", "List redirects", "Ordered by source, ties by id. With `locale`, returns the redirects of that locale and those of every locale."},
+	"createRedirect":  {"Redirects", "Create a redirect", "Creates it in the draft. Returns 409 if a page, a route or another redirect of that locale has the source, or if following redirects would come round again."},
+	"batchRedirects":  {"Redirects", "Change many redirects", "1 to 1,000 operations in one transaction, in a body of at most 8 MiB. Results are in the order of the operations. `create` requires a `source` and a `target`. `update` and `delete` identify their redirect by `redirectId`, or by `source` with `locale`: those before the batch. An `update` by `redirectId` takes `source` and `locale` as new values; one by `source` can't change them. `delete` takes no values. Sources and circles are checked after all operations. On any error nothing changes, and the details list every problem of every operation. Returns 400 if anything is malformed, otherwise 404 if a redirect or locale does not exist, otherwise 409."},
+	"getRedirect":     {"Redirects", "Get a redirect", ""},
+	"updateRedirect":  {"Redirects", "Update a redirect", "Updates the draft. Omitted fields stay unchanged. An automatic redirect that is changed becomes an ordinary one."},
+	"deleteRedirect":  {"Redirects", "Delete a redirect", "Deletes it from the draft. It can be restored. Returns 409 if another redirect, which then acts in its place, would lead round again."},
+	"restoreRedirect": {"Redirects", "Restore a deleted redirect", "Returns 409 if it is not deleted, or if its source is no longer free."},
+	"discardRedirect": {"Publishing", "Discard a redirect's draft", "Reverts the draft, deleted or not, to the live version. A redirect that was never live is deleted, and the response is 204."},
+
+	"listPages":         {"Pages", "List pages", "Text is sorted by Unicode code point. Nulls come last in ascending order. Ties are sorted by id."},
+	"createPage":        {"Pages", "Create a page", "Creates it in the draft; the live version does not change."},
+	"batchPages":        {"Pages", "Change many pages", "Runs 1 to 1,000 operations atomically, in a body of at most 8 MiB. Results are in the order of the operations. `create` needs a `pathname` and can have `localizations`. `update` and `delete` identify their page by `pageId` or by `pathname`: the pathname before the batch, in `locale` if that is given. An `update` by `pageId` takes `pathname` as the new value; one by `pathname` can't change it. `delete` takes no values. Pathnames are checked after all operations, so pages can swap them. On any error nothing changes, and the details list every problem of every operation. Returns 400 if anything is malformed, otherwise 404 if a page or locale does not exist, otherwise 409."},
+	"getPage":           {"Pages", "Get a page", "By id, or by pathname with `siteId`. With `locale`, returns the values in that locale."},
+	"updatePage":        {"Pages", "Update a page", "Updates the draft. Omitted fields stay unchanged. With `locale`, sets overrides; null removes an override, so that the value is inherited again."},
+	"deletePage":        {"Pages", "Delete a page", "Deletes it from the draft in every locale. It can be restored. With `locale`, a pathname is looked up in that locale."},
+	"restorePage":       {"Pages", "Restore a deleted page", "Returns 409 if it is not deleted, or if its pathname is no longer free."},
+	"publishPage":       {"Publishing", "Publish one page", "Returns 200 with a null id if there is nothing to publish."},
+	"discardPage":       {"Publishing", "Discard a page's draft", "Reverts the draft, deleted or not, to the live version. A page that was never live is deleted, and the response is 204."},
+	"listPagePublishes": {"Publishing", "List the publishes of a page", "Returns those that changed the page, newest first."},
+	"delocalizePage":    {"Pages", "Delete a page's localization", "Removes all overrides of the locale, so that their values are inherited again."},
 }

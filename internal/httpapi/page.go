@@ -110,6 +110,13 @@ func (b PagePatch) patch() cms.PagePatch {
 const pageValue = "pageIdOrPathname"
 
 func (a *API) listPages(r *request) (response, error) {
+	list, res, err := a.readPages(r)
+	res.body = newList(list, newPage)
+	return res, err
+}
+
+// readPages lists pages, and returns a response that has no body yet.
+func (a *API) readPages(r *request) (cms.List[service.PageView], response, error) {
 	q := r.query
 	list, err := a.svc.Pages(r.Context(), r.who, service.ReadPages{
 		Query: cms.PageQuery{
@@ -120,12 +127,12 @@ func (a *API) listPages(r *request) (response, error) {
 		Locale:  q.locale,
 		After:   q.list.After,
 	})
-	res := ok(newList(list.List, newPage))
+	res := ok(nil)
 	res.onSend = list.OnSend
 	if list.Pure {
 		res.about = cms.SubjectsOf(r.site, q.version.Version)
 	}
-	return res, err
+	return list.List, res, err
 }
 
 func (a *API) createPage(r *request) (response, error) {

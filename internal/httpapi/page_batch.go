@@ -27,10 +27,7 @@ type Batch struct {
 }
 
 // PageResult is a Page or a DeletedPage.
-type PageResult struct{ any }
-
-// MarshalJSON encodes the page or the deletion itself.
-func (r PageResult) MarshalJSON() ([]byte, error) { return encode(r.any), nil }
+type PageResult any
 
 // DeletedPage is the result of an operation that deletes a page.
 type DeletedPage struct {
@@ -40,10 +37,11 @@ type DeletedPage struct {
 }
 
 func (b PageBatch) domain(p *cms.Problems) cms.PageBatch {
-	batch := cms.PageBatch{SiteID: b.SiteID, Operations: cms.Opt[[]cms.PageOperation]{Set: b.Operations.Set}}
-	for _, op := range b.Operations.Value {
-		batch.Operations.Value = append(batch.Operations.Value, op.domain())
+	operations := make([]cms.PageOperation, len(b.Operations.Value))
+	for i, op := range b.Operations.Value {
+		operations[i] = op.domain()
 	}
+	batch := cms.PageBatch{SiteID: b.SiteID, Operations: cms.Opt[[]cms.PageOperation]{Set: b.Operations.Set, Value: operations}}
 	batch.Clean(p)
 	return batch
 }
@@ -70,7 +68,7 @@ func (a *API) batchPages(r *request) (response, error) {
 
 func newPageResult(r service.BatchResult) PageResult {
 	if r.Deleted {
-		return PageResult{DeletedPage{"page", r.Page.ID, true}}
+		return DeletedPage{"page", r.Page.ID, true}
 	}
-	return PageResult{newPage(r.Page)}
+	return newPage(r.Page)
 }

@@ -37,8 +37,7 @@ func newPublish(p cms.Publish) Publish {
 	return w
 }
 
-// Change is the difference that a publish makes to a page in one locale, or to a
-// redirect.
+// Change is the difference that a publish makes to a page in one locale.
 type Change struct {
 	Object           string         `json:"object" enum:"change" doc:"Always change."`
 	ID               cms.ID         `json:"id" doc:"Identifier of the change: the same in every list."`
@@ -46,7 +45,7 @@ type Change struct {
 	RedirectID       *cms.ID        `json:"redirectId" doc:"The redirect; null for a page."`
 	Locale           *string        `json:"locale" doc:"The locale: the default one for the page's own values; null for a redirect of every locale." example:"en-US"`
 	Kind             cms.ChangeKind `json:"kind" doc:"What happens, the first that applies."`
-	Pathname         string         `json:"pathname" doc:"The pathname in effect, or the source, afterwards, or before for a deletion." example:"/about"`
+	Pathname         string         `json:"pathname" doc:"The pathname in effect afterwards, or before for a deletion." example:"/about"`
 	PreviousPathname *string        `json:"previousPathname" doc:"The pathname in effect before, where it changes." example:"/about-us"`
 	Fields           []FieldChange  `json:"fields" doc:"Every stored value that differs."`
 }
@@ -64,7 +63,7 @@ func newChange(c service.ChangeView) Change {
 		PreviousPathname: c.PreviousPathname, Fields: make([]FieldChange, len(c.Fields)),
 	}
 	for i, f := range c.Fields {
-		w.Fields[i] = FieldChange{f.Field, f.From, f.To}
+		w.Fields[i] = FieldChange(f)
 	}
 	return w
 }
@@ -90,10 +89,6 @@ type Selected struct {
 	Locales     cms.Opt[[]string] `json:"locales" minItems:"1" maxItems:"1000" doc:"Only the values of these locales, by code or id: the default locale's are the pages' own values, creations and deletions, and the redirects of every locale."`
 }
 
-func (b Selected) domain() cms.SelectionRequest {
-	return cms.SelectionRequest{PageIDs: b.PageIDs, RedirectIDs: b.RedirectIDs, Locales: b.Locales}
-}
-
 // DiscardCreate is the body that discards the draft.
 type DiscardCreate struct {
 	Selected
@@ -101,7 +96,7 @@ type DiscardCreate struct {
 }
 
 func (b DiscardCreate) domain(p *cms.Problems) cms.DiscardRequest {
-	return clean(p, cms.DiscardRequest{SelectionRequest: b.Selected.domain(), Confirm: b.Confirm})
+	return clean(p, cms.DiscardRequest{SelectionRequest: cms.SelectionRequest(b.Selected), Confirm: b.Confirm})
 }
 
 // Discard counts what was discarded.
@@ -122,7 +117,7 @@ type PublishCreate struct {
 
 func (b PublishCreate) domain(p *cms.Problems) cms.PublishRequest {
 	r := cms.PublishRequest{
-		SelectionRequest: b.Selected.domain(), Plan: b.Plan, Name: b.Name, PublishAt: b.PublishAt, Confirm: b.Confirm,
+		SelectionRequest: cms.SelectionRequest(b.Selected), Plan: b.Plan, Name: b.Name, PublishAt: b.PublishAt, Confirm: b.Confirm,
 	}
 	r.Clean(p, time.Now())
 	return r
@@ -181,8 +176,8 @@ func (a *API) publishPage(r *request) (response, error) {
 }
 
 func (a *API) discardPage(r *request) (response, error) {
-	page, gone, err := a.svc.DiscardPage(r.Context(), r.who, r.pathID, noFields(r))
-	if gone {
+	page, err := a.svc.DiscardPage(r.Context(), r.who, r.pathID, noFields(r))
+	if page.DeletedAt != nil {
 		return noContent(), err
 	}
 	return ok(newPage(page)), err

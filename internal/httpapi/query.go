@@ -34,6 +34,9 @@ type query struct {
 	includeOffline bool
 	skipValidation bool
 	selection      cms.SelectionRequest
+	url            string
+	origin         string
+	part           int // 0: not given
 }
 
 // param is a query parameter, with its documentation. parse returns what is wrong
@@ -73,13 +76,9 @@ var (
 		schema: schema{"type": "integer", "minimum": 1, "maximum": cms.MaxLimit, "default": cms.DefaultLimit},
 		parse:  parseLimit,
 	}
-	paramAfter = param{
-		name: "startingAfter", doc: "The cursor: the id of the last item of the page before.", schema: idSchema,
-		parse: func(q *query, v string) string {
-			return parseIDParam(&q.list.After, v, cms.ErrCursor.Details[0].Message)
-		},
-	}
-	paramVersion = param{
+	paramAfter        = cursorParam("startingAfter")
+	paramRuntimeAfter = cursorParam("after")
+	paramVersion      = param{
 		name: "versionRef", doc: "The draft (working) version, the live (published) one, or what was live after a publish (publish:ID). The default is ref:draft, or ref:live for a Site API key of a site whose siteKeyAccess is live.",
 		schema: schema{"type": "string", "pattern": `^(ref:draft|ref:live|publish:[0-9a-fA-F-]{36})$`, "example": "ref:live"},
 		parse:  parseVersion,
@@ -159,6 +158,35 @@ var (
 			})
 		},
 	}
+	paramURL = required(param{
+		name: "url", doc: "An absolute http or https URL, or with siteId a path with its query.", schema: schema{"type": "string", "example": "https://www.example.com/about"},
+		parse: func(q *query, v string) string {
+			q.url = v
+			return ""
+		},
+	})
+	paramResolveSiteID = idParam("siteId", "The site. Without it, the one with the origin of the URL.", func(q *query) *cms.ID { return &q.siteID })
+	paramOrigin        = param{
+		name: "origin", doc: "An origin of the site: its own, which is the default, or the domain of a locale.", schema: schema{"type": "string", "example": "https://www.example.com"},
+		parse: func(q *query, v string) (problem string) {
+			var err error
+			if q.origin, err = cms.ParseOrigin(v); err != nil {
+				problem = err.Error()
+			}
+			return problem
+		},
+	}
+	paramPart = param{
+		name: "part", doc: "A part of a sitemap that is an index.", schema: schema{"type": "integer", "minimum": 1},
+		parse: func(q *query, v string) string {
+			n, err := strconv.Atoi(v)
+			if err != nil || !partForm.MatchString(v) {
+				return "must be an integer from 1 on"
+			}
+			q.part = n
+			return ""
+		},
+	}
 	paramSkipValidation = boolParam("skipValidation", "Admits a pathname of another system's form, such as /products/[slug].", func(q *query) *bool { return &q.skipValidation })
 )
 
@@ -176,6 +204,15 @@ func required(p param) param {
 
 func idParam(name, doc string, field func(*query) *cms.ID) param {
 	return param{name: name, doc: doc, schema: idSchema, parse: func(q *query, v string) string { return parseIDParam(field(q), v, mustBeID) }}
+}
+
+func cursorParam(name string) param {
+	return param{
+		name: name, doc: "The cursor: the id of the last item of the page before.", schema: idSchema,
+		parse: func(q *query, v string) string {
+			return parseIDParam(&q.list.After, v, cms.ErrCursor.Details[0].Message)
+		},
+	}
 }
 
 func boolParam(name, doc string, field func(*query) *bool) param {
@@ -242,6 +279,8 @@ func parseVersion(q *query, v string) string {
 	return "must be ref:draft, ref:live, or publish: and the id of a publish"
 }
 
+var partForm = regexp.MustCompile(`^[1-9][0-9]{0,5}$`)
+
 var limitForm = regexp.MustCompile(`^[1-9][0-9]{0,2}$`)
 
 func parseLimit(q *query, v string) string {
@@ -265,8 +304,8 @@ func parseEither(dst *bool, v, first, second string) string {
 // parseQuery reads a raw query string and refuses what it does not know: a
 // misspelled parameter must not change what a request does, and the standard
 // library drops malformed ones. named reports whether the path has a name in it.
-func parseQuery(raw string, params []param, named bool) (query, error) {
-	q := query{list: cms.ListQuery{Limit: cms.DefaultLimit}, sort: cms.SortPath, pathPrefix: "/"}
+func parseQuery(raw string, params []param, named bool) (*query, error) {
+	q := &query{list: cms.ListQuery{Limit: cms.DefaultLimit}, sort: cms.SortPath, pathPrefix: "/"}
 	var problems cms.Problems
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(raw, "&") {
@@ -295,7 +334,7 @@ func parseQuery(raw string, params []param, named bool) (query, error) {
 		case value == "":
 			problems.Add(name, "must not be empty")
 		default:
-			if message := params[i].parse(&q, value); message != "" {
+			if message := params[i].parse(q, value); message != "" {
 				problems.Add(name, message)
 			}
 		}

@@ -99,8 +99,8 @@ func (a *API) restoreRedirect(r *request) (response, error) {
 }
 
 func (a *API) discardRedirect(r *request) (response, error) {
-	redirect, gone, err := a.svc.DiscardRedirect(r.Context(), r.who, r.pathID, noFields(r))
-	if gone {
+	redirect, err := a.svc.DiscardRedirect(r.Context(), r.who, r.pathID, noFields(r))
+	if redirect.DeletedAt != nil {
 		return noContent(), err
 	}
 	return ok(newRedirect(redirect)), err

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -18,9 +19,15 @@ import (
 
 // response is the result of a handler.
 type response struct {
-	status   int
-	body     any    // a wire type; nil: raw or none
-	raw      []byte // or one that is encoded already
+	status int
+	body   any    // a wire type; nil: raw or none
+	raw    []byte // or one that is encoded already
+	media  string // the type of raw or stream; "": JSON
+	// stream writes a body that is too large for the memory, and tag is its
+	// entity tag; nil: none.
+	stream func(io.Writer) error
+	tag    string
+
 	location string
 	secret   bool // the body has a key and must not be cached
 
@@ -133,6 +140,10 @@ func (a *API) write(w http.ResponseWriter, r *request, res response) {
 		w.WriteHeader(res.status)
 		return
 	}
+	if res.stream != nil {
+		a.sendStream(w, r, res)
+		return
+	}
 	body := res.encoded()
 	tag := r.entityTag(res.body, body)
 	if res.onSend != nil {
@@ -151,26 +162,61 @@ func (a *API) write(w http.ResponseWriter, r *request, res response) {
 	if readOnly(r.Method) {
 		a.cache.keep(r, res, body, tag)
 	}
-	sendTagged(w, r, res.status, body, tag)
+	sendTagged(w, r, res.status, res.media, body, tag)
 }
 
 // sendTagged sends a response with its entity tag, or 304 if the client has it.
-func sendTagged(w http.ResponseWriter, r *request, status int, body []byte, tag string) {
+func sendTagged(w http.ResponseWriter, r *request, status int, media string, body []byte, tag string) {
+	if !sendNotModified(w, r, tag) {
+		writeBody(w, status, media, body)
+	}
+}
+
+// sendNotModified sets the entity tag, and sends 304 if the client has it.
+func sendNotModified(w http.ResponseWriter, r *request, tag string) bool {
 	w.Header()["Etag"] = []string{tag}
-	if known := r.Header["If-None-Match"]; known != nil && readOnly(r.Method) &&
-		tagListed(known, func(listed string) bool { return strings.TrimPrefix(listed, "W/") == tag }) {
-		w.WriteHeader(http.StatusNotModified)
+	known := r.Header["If-None-Match"]
+	if known == nil || !readOnly(r.Method) ||
+		!tagListed(known, func(listed string) bool { return strings.TrimPrefix(listed, "W/") == tag }) {
+		return false
+	}
+	w.WriteHeader(http.StatusNotModified)
+	return true
+}
+
+// sendStream sends a body as it is made. If that fails, the connection is closed, so
+// that the client does not take a part for the whole.
+func (a *API) sendStream(w http.ResponseWriter, r *request, res response) {
+	if sendNotModified(w, r, res.tag) {
 		return
 	}
-	writeJSON(w, status, body)
+	w.Header().Set("Content-Type", res.media)
+	w.WriteHeader(res.status)
+	if r.Method == http.MethodHead {
+		return
+	}
+	if err := res.stream(w); err != nil {
+		a.log.Warn("response cut off", "requestId", r.id, "error", err.Error())
+		panic(http.ErrAbortHandler)
+	}
 }
 
 var contentJSON = []string{"application/json; charset=utf-8"} // shared by all responses
 
-func writeJSON(w http.ResponseWriter, status int, body []byte) {
+// bufferedBytes is how long a body may be for net/http to add its length.
+const bufferedBytes = 2 << 10
+
+func writeJSON(w http.ResponseWriter, status int, body []byte) { writeBody(w, status, "", body) }
+
+func writeBody(w http.ResponseWriter, status int, media string, body []byte) {
 	h := w.Header()
 	h["Content-Type"] = contentJSON
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	if media != "" {
+		h["Content-Type"] = []string{media}
+	}
+	if len(body) > bufferedBytes {
+		h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // it fails if the client has disconnected
 }

@@ -23,7 +23,7 @@ func TestBatchEncodesItsPages(t *testing.T) {
 	page := Page{Object: "page", Name: "<b>&\u2028", Localizations: []PageLocalization{}}
 	one := encode(page)
 	want := `{"object":"batch","results":[` + string(one[:len(one)-1]) + "]}\n"
-	if got := string(encode(Batch{"batch", []PageResult{{page}}})); got != want {
+	if got := string(encode(Batch{"batch", []PageResult{page}})); got != want {
 		t.Errorf("a batch is encoded as\n%swant\n%s", got, want)
 	}
 }

@@ -34,7 +34,7 @@ func (a *API) listRoutes(r *request) (response, error) {
 
 func (a *API) createRoute(r *request) (response, error) {
 	route, err := a.svc.CreateRoute(r.Context(), r.who, input(r, func(b RouteCreate, p *cms.Problems) cms.NewRoute {
-		n := cms.NewRoute{SiteID: b.SiteID, Pathname: b.Pathname}
+		n := cms.NewRoute{SiteID: b.SiteID, RoutePatch: cms.RoutePatch{Pathname: b.Pathname}}
 		n.Clean(p, r.query.skipValidation)
 		return n
 	}))
@@ -48,7 +48,7 @@ func (a *API) getRoute(r *request) (response, error) {
 
 func (a *API) updateRoute(r *request) (response, error) {
 	route, err := a.svc.UpdateRoute(r.Context(), r.who, r.ref(routeValue), input(r, func(b RoutePatch, p *cms.Problems) cms.RoutePatch {
-		c := cms.RoutePatch{Pathname: b.Pathname}
+		c := cms.RoutePatch(b)
 		c.Clean(p, r.query.skipValidation)
 		return c
 	}), ifMatch(r, newRoute))

@@ -11,6 +11,9 @@ const (
 	siteKeyToo = true
 )
 
+// siteKeysOnly is the scope of what App keys can't do.
+const siteKeysOnly cms.Scope = ""
+
 // endpoints is the route table.
 func (a *API) endpoints() []*endpoint {
 	const (
@@ -48,6 +51,10 @@ func (a *API) endpoints() []*endpoint {
 		{post, "/v2/sites/{siteId}/rotate-key", "rotateSiteKey", write, appsOnly, nil, typ[KeyRotate](), 200, typ[Site](), a.rotateSiteKey},
 		{get, "/v2/sites/{siteId}/pages", "listSitePages", read, siteKeyToo, pageList, nil, 200, typ[List[Page]](), a.listPages},
 
+		{get, "/v2/sites/{siteId}/sitemap.xml", "getSitemap", read, siteKeyToo, []param{paramOrigin, paramVersion, paramPart}, nil, 200, typ[XMLDocument](), a.getSitemap},
+		{get, "/v2/sites/{siteId}/robots.txt", "getRobots", read, siteKeyToo, []param{paramOrigin}, nil, 200, typ[TextDocument](), a.getRobots},
+		{get, "/v2/resolve", "resolveUrl", read, siteKeyToo, []param{paramURL, paramResolveSiteID, paramVersion}, nil, 200, typ[Resolution](), a.resolveURL},
+
 		{get, "/v2/sites/{siteId}/changes", "listChanges", read, appsOnly, append([]param{paramPageIDs, paramRedirectIDs, paramLocales}, list...), nil, 200, typ[Review](), a.listChanges},
 		{post, "/v2/sites/{siteId}/publish", "publishSite", publish, appsOnly, nil, typ[PublishCreate](), 201, typ[Publish](), a.publishSite},
 		{post, "/v2/sites/{siteId}/discard", "discardSite", write, appsOnly, nil, typ[DiscardCreate](), 200, typ[Discard](), a.discardSite},
@@ -78,6 +85,9 @@ func (a *API) endpoints() []*endpoint {
 		{del, "/v2/redirects/{redirectId}", "deleteRedirect", write, appsOnly, nil, nil, 204, nil, a.deleteRedirect},
 		{post, "/v2/redirects/{redirectId}/restore", "restoreRedirect", write, appsOnly, nil, nil, 200, typ[Redirect](), a.restoreRedirect},
 		{post, "/v2/redirects/{redirectId}/discard", "discardRedirect", write, appsOnly, nil, nil, 200, typ[Redirect](), a.discardRedirect},
+
+		{get, "/v5/pages", "listRuntimePages", siteKeysOnly, siteKeyToo, []param{paramLimit, paramRuntimeAfter, paramSortBy, paramSortDirection, paramIncludeOffline, paramPathPrefix, paramLocale}, nil, 200, typ[RuntimePages](), a.listRuntimePages},
+		{get, "/v3/pages/{pathname...}", "getRuntimePage", siteKeysOnly, siteKeyToo, []param{paramLocale}, nil, 200, typ[RuntimePage](), a.getRuntimePage},
 
 		{get, "/v6/pages", "listPages", read, siteKeyToo, append([]param{paramListSiteID}, pageList...), nil, 200, typ[List[Page]](), a.listPages},
 		{post, "/v6/pages", "createPage", write, appsOnly, nil, typ[PageCreate](), 201, typ[Page](), a.createPage},

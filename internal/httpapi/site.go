@@ -44,10 +44,10 @@ type SiteCreate struct {
 }
 
 func (b SiteCreate) domain(p *cms.Problems) cms.NewSite {
-	return clean(p, cms.NewSite{
-		Name: b.Name, WorkspaceID: b.WorkspaceID, HostOrigin: b.HostOrigin,
-		DefaultLocale: b.DefaultLocale, KeyAccess: b.SiteKeyAccess, LocaleMode: b.LocaleManagementMode, AutoRedirects: b.AutoRedirects,
-	})
+	return clean(p, cms.NewSite{WorkspaceID: b.WorkspaceID, SitePatch: cms.SitePatch{
+		Name: b.Name, HostOrigin: b.HostOrigin, DefaultLocale: b.DefaultLocale, KeyAccess: b.SiteKeyAccess, LocaleMode: b.LocaleManagementMode,
+		AutoRedirects: b.AutoRedirects,
+	}})
 }
 
 // SitePatch is the body that changes a site.
@@ -56,17 +56,12 @@ type SitePatch struct {
 	HostOrigin              cms.Opt[*string]           `json:"hostOrigin" format:"uri" doc:"Origin under which the site is served." example:"https://www.example.com"`
 	DefaultLocale           cms.Opt[string]            `json:"defaultLocale" doc:"Code of the default locale: another locale of the site, or a new one. What readers see in each locale stays as it is." example:"en-US"`
 	DefaultLocalePathPrefix cms.Opt[*string]           `json:"defaultLocalePathPrefix" doc:"Path prefix of the default locale; null means the root." example:"en"`
-	SiteKeyAccess           cms.Opt[cms.SiteKeyAccess] `json:"siteKeyAccess" doc:"Which versions the Site API key reads: draft is both, live is the live one alone. Choose live before the key goes into a browser."`
-	LocaleManagementMode    cms.Opt[cms.LocaleMode]    `json:"localeManagementMode" doc:"Whether locales are managed here or by another system."`
+	KeyAccess               cms.Opt[cms.SiteKeyAccess] `json:"siteKeyAccess" doc:"Which versions the Site API key reads: draft is both, live is the live one alone. Choose live before the key goes into a browser."`
+	LocaleMode              cms.Opt[cms.LocaleMode]    `json:"localeManagementMode" doc:"Whether locales are managed here or by another system."`
 	AutoRedirects           cms.Opt[bool]              `json:"autoRedirects" doc:"Whether a publish that moves a page leaves a redirect at the old pathname."`
 }
 
-func (b SitePatch) domain(p *cms.Problems) cms.SitePatch {
-	return clean(p, cms.SitePatch{
-		Name: b.Name, HostOrigin: b.HostOrigin, DefaultLocale: b.DefaultLocale,
-		DefaultLocalePathPrefix: b.DefaultLocalePathPrefix, KeyAccess: b.SiteKeyAccess, LocaleMode: b.LocaleManagementMode, AutoRedirects: b.AutoRedirects,
-	})
-}
+func (b SitePatch) domain(p *cms.Problems) cms.SitePatch { return clean(p, cms.SitePatch(b)) }
 
 // SiteDuplicate is the body that copies a site.
 type SiteDuplicate struct {
@@ -74,7 +69,7 @@ type SiteDuplicate struct {
 }
 
 func (b SiteDuplicate) domain(p *cms.Problems) cms.DuplicateSite {
-	return clean(p, cms.DuplicateSite{Name: b.Name})
+	return clean(p, cms.DuplicateSite(b))
 }
 
 // KeyRotate is the body that replaces a key.
@@ -82,9 +77,7 @@ type KeyRotate struct {
 	GraceSeconds cms.Opt[int] `json:"graceSeconds" default:"0" minimum:"0" maximum:"2592000" doc:"How long the old key goes on working." example:"3600"`
 }
 
-func (b KeyRotate) domain(p *cms.Problems) cms.RotateKey {
-	return clean(p, cms.RotateKey{GraceSeconds: b.GraceSeconds})
-}
+func (b KeyRotate) domain(p *cms.Problems) cms.RotateKey { return clean(p, cms.RotateKey(b)) }
 
 func siteLocation(s cms.Site) string { return "/v2/sites/" + s.ID.String() }
 

@@ -395,15 +395,15 @@ func (w *world) delocalizePage(s *Site, st step) (cms.Code, error) {
 
 func (w *world) discardPage(s *Site, st step) (cms.Code, error) {
 	id := pageAt(s, st.page)
-	_, gone, err := w.svc.DiscardPage(w.ctx(), w.who, id, nil)
-	if err == nil && gone != (s.Live.at(id) == nil) {
+	page, err := w.svc.DiscardPage(w.ctx(), w.who, id, nil)
+	if gone := page.DeletedAt != nil; err == nil && gone != (s.Live.at(id) == nil) {
 		w.t.Errorf("discarding answered gone = %v", gone)
 	}
 	return s.DiscardPage(id), err
 }
 
 func (w *world) createLocale(s *Site, st step) (cms.Code, error) {
-	view, err := w.svc.CreateLocale(w.ctx(), w.who, service.Given(cms.NewLocale{SiteID: cms.Some(s.ID), Code: cms.Some(st.code)}))
+	view, err := w.svc.CreateLocale(w.ctx(), w.who, service.Given(cms.NewLocale{SiteID: cms.Some(s.ID), LocalePatch: cms.LocalePatch{Code: cms.Some(st.code)}}))
 	return s.CreateLocale(view.ID, st.code), err
 }
 
@@ -427,7 +427,7 @@ func (w *world) changeDefault(s *Site, st step) (cms.Code, error) {
 }
 
 func (w *world) createRoute(s *Site, st step) (cms.Code, error) {
-	route, err := w.svc.CreateRoute(w.ctx(), w.who, service.Given(cms.NewRoute{SiteID: cms.Some(s.ID), Pathname: cms.Some(st.path)}))
+	route, err := w.svc.CreateRoute(w.ctx(), w.who, service.Given(cms.NewRoute{SiteID: cms.Some(s.ID), RoutePatch: cms.RoutePatch{Pathname: cms.Some(st.path)}}))
 	return s.CreateRoute(route.ID, st.path), err
 }
 

@@ -144,9 +144,11 @@ func (s *Service) SaveUsage(ctx context.Context) error {
 }
 
 // Allow checks the caller's scope, whatever the resource. Site keys have no
-// scopes: they read, where an endpoint allows it.
+// scopes: they read, where an endpoint allows it. Without a scope, only they do.
 func (c Caller) Allow(scope cms.Scope, siteKeyToo bool) error {
 	switch {
+	case c.App != nil && scope == "":
+		return cms.Forbidden("An App key can't do this, use the key of the site")
 	case c.App == nil && !siteKeyToo:
 		return cms.Forbidden("A Site key can't do this, use an App key")
 	case c.App != nil && !c.App.Has(scope):
@@ -231,6 +233,11 @@ func ofPage(ref Ref, version cms.Version) target {
 		_, err := existingPage(r.Page(ctx, siteID, version, id))
 		return err
 	}}
+}
+
+// ofEditedPage addresses a page that the draft or the live version has.
+func ofEditedPage(id cms.ID) target {
+	return target{kind: cms.KindPage, ref: Ref{ID: id}, exists: hasDraftOrLive}
 }
 
 // hasDraftOrLive returns NotFound for a page that neither version has.

@@ -3,7 +3,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"reflect"
 
 	"galley/internal/cms"
 )
@@ -36,18 +35,17 @@ var errForeignApp = cms.Forbidden("The API key has no access to this app")
 
 // Apps lists the apps of the caller's workspace.
 func (s *Service) Apps(ctx context.Context, who Caller, q cms.ListQuery) (cms.List[cms.App], error) {
-	var list cms.List[cms.App]
-	err := s.store.View(ctx, func(r cms.Reader) error {
-		if q.After != cms.NoID {
-			if _, err := r.App(ctx, who.WorkspaceID(), q.After); err != nil {
-				return cursorError(err)
-			}
+	return view(ctx, s, func(r cms.Reader) (list cms.List[cms.App], err error) {
+		err = checkCursor(q, func() error {
+			_, err := r.App(ctx, who.WorkspaceID(), q.After)
+			return err
+		})
+		if err != nil {
+			return list, err
 		}
 		apps, err := r.Apps(ctx, who.WorkspaceID(), q)
-		list = cms.CutList(apps, q.Limit)
-		return err
+		return cms.CutList(apps, q.Limit), err
 	})
-	return list, err
 }
 
 // CreateApp creates an app within the caller's own scopes, sites and time, and
@@ -58,21 +56,17 @@ func (s *Service) CreateApp(ctx context.Context, who Caller, in Input[cms.AppPat
 		return cms.App{}, "", err
 	}
 	key := cms.NewAppKey()
-	var app cms.App
-	err = s.inTx(ctx, func(tx cms.Tx) error {
-		app = patch.Apply(cms.App{
+	app, err := inTx(ctx, s, who, func(tx cms.Tx) (cms.App, []written, error) {
+		app := patch.Apply(cms.App{
 			ID: cms.NewID(), WorkspaceID: who.WorkspaceID(), KeyHint: key.Hint(),
 			Scopes: who.App.Scopes, SiteIDs: who.App.SiteIDs, ExpiresAt: who.App.ExpiresAt, CreatedAt: s.now(),
 			MadeBy: cmp.Or(who.App.MadeBy, who.App.ID),
 		})
 		need(ctx, func(n *cms.Needs) { n.App = &app.ID })
 		if err := who.mayGrant(ctx, tx, app, patch); err != nil {
-			return err
+			return app, nil, err
 		}
-		if err := tx.CreateApp(ctx, app, key.Hash()); err != nil {
-			return err
-		}
-		return s.record(ctx, tx, who.actor(), wroteApp(nil, app))
+		return app, wroteApp(nil, app), tx.CreateApp(ctx, app, key.Hash())
 	})
 	return app, key, err
 }
@@ -133,27 +127,17 @@ func (s *Service) DeleteApp(ctx context.Context, who Caller, id cms.ID, match Ma
 }
 
 func (s *Service) changeApp(ctx context.Context, who Caller, id cms.ID, match Match[cms.App], rule func(cms.Tx, cms.App) (cms.App, error)) (cms.App, error) {
-	var after cms.App
-	err := s.inTx(ctx, func(tx cms.Tx) error {
+	return inTx(ctx, s, who, func(tx cms.Tx) (after cms.App, _ []written, err error) {
 		before, err := who.lockApp(ctx, tx, id)
 		if err != nil {
-			return err
+			return after, nil, err
 		}
-		if after, err = rule(tx, before); err != nil {
-			return err
+		after, changed, err := match.apply(before, func(app cms.App) (cms.App, error) { return rule(tx, app) })
+		if err != nil || !changed {
+			return after, nil, err
 		}
-		if err := match.check(before); err != nil {
-			return err
-		}
-		if reflect.DeepEqual(before, after) {
-			return nil
-		}
-		if err := tx.UpdateApp(ctx, after); err != nil {
-			return err
-		}
-		return s.record(ctx, tx, who.actor(), wroteApp(before, after))
+		return after, wroteApp(before, after), tx.UpdateApp(ctx, after)
 	})
-	return after, err
 }
 
 // lockApp is app for a transaction that changes it.
@@ -175,27 +159,23 @@ func (c Caller) lockApp(ctx context.Context, tx cms.Tx, id cms.ID) (cms.App, err
 // RotateAppKey adds a new key to an app and returns it, this once.
 func (s *Service) RotateAppKey(ctx context.Context, who Caller, id cms.ID, in Input[cms.RotateKey]) (cms.App, cms.AppKey, error) {
 	key := cms.NewAppKey()
-	var app cms.App
-	err := s.inTx(ctx, func(tx cms.Tx) error {
-		var err error
-		if app, err = who.lockApp(ctx, tx, id); err != nil {
-			return err
+	app, err := inTx(ctx, s, who, func(tx cms.Tx) (app cms.App, _ []written, err error) {
+		before, err := who.lockApp(ctx, tx, id)
+		if err != nil {
+			return app, nil, err
 		}
 		rotate, err := in()
 		if err != nil {
-			return err
+			return app, nil, err
 		}
-		before := app
+		app = before
 		app.KeyHint = key.Hint()
-		if err := tx.RotateAppKey(ctx, app, key.Hash(), rotate.Ends(s.now())); err != nil {
-			return err
-		}
-		return s.record(ctx, tx, who.actor(), wroteApp(before, app))
+		return app, wroteApp(before, app), tx.RotateAppKey(ctx, app, key.Hash(), rotate.Ends(s.now()))
 	})
 	return app, key, err
 }
 
 // wroteApp is a write of an app; before is nil for a new one.
-func wroteApp(before any, after cms.App) written {
-	return written{cms.KindApp, after.ID, cms.NoID, before, after}
+func wroteApp(before any, after cms.App) []written {
+	return []written{{cms.KindApp, after.ID, cms.NoID, before, after}}
 }

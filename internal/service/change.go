@@ -53,16 +53,15 @@ func (s *Service) Changes(ctx context.Context, who Caller, siteID cms.ID, ask cm
 		return Review{}, err
 	}
 	defer release()
-	var list Review
 	version, at, key := s.changes.version(), s.now(), fmt.Sprint(siteID, ask.PageIDs.Value, ask.RedirectIDs.Value, ask.Locales.Value)
-	err = s.viewSite(ctx, who, ofSite(siteID), func(ctx context.Context, r cms.Reader, f siteSnapshot) error {
+	list, err := viewSite(ctx, s, who, ofSite(siteID), func(ctx context.Context, r cms.Reader, f siteSnapshot) (list Review, err error) {
 		selected, err := f.selection(ctx, r, ask)
 		if err != nil {
-			return err
+			return list, err
 		}
 		place, err := f.changePlace(ctx, r, q.After)
 		if err != nil {
-			return err
+			return list, err
 		}
 		// This check follows the beginning of the view, which then has nothing newer.
 		known, ok := s.knownReviews.GetIfPresent(key)
@@ -73,7 +72,7 @@ func (s *Service) Changes(ctx context.Context, who Caller, siteID cms.ID, ask cm
 			list.List, err = f.review(ctx, r, selected, place, q.Limit, known.redirects)
 		}
 		list.reviewed = known
-		return err
+		return list, err
 	})
 	if err == nil {
 		s.knownReviews.Set(key, list.reviewed)
@@ -234,24 +233,21 @@ func (f siteSnapshot) changePlace(ctx context.Context, r cms.Reader, after cms.I
 
 // PublishChanges lists what a publish changed.
 func (s *Service) PublishChanges(ctx context.Context, who Caller, id cms.ID, q cms.ListQuery) (cms.List[ChangeView], error) {
-	var list cms.List[ChangeView]
-	err := s.viewSite(ctx, who, ofPublish(id), func(ctx context.Context, r cms.Reader, f siteSnapshot) error {
+	return viewSite(ctx, s, who, ofPublish(id), func(ctx context.Context, r cms.Reader, f siteSnapshot) (list cms.List[ChangeView], err error) {
 		p, err := r.Publish(ctx, f.site.ID, id)
 		if err != nil {
-			return err
+			return list, err
 		}
 		place, err := f.changePlace(ctx, r, q.After)
-		if err == nil && q.After != cms.NoID {
-			err = cursorError(changedBy(ctx, r, f.site.ID, id, place))
+		if err == nil {
+			err = checkCursor(q, func() error { return changedBy(ctx, r, f.site.ID, id, place) })
 		}
 		if err != nil || p.Seq == 0 {
-			return err
+			return list, err
 		}
 		views, err := f.publishedChanges(ctx, r, p, place, q.Limit)
-		list = cms.CutList(views, q.Limit)
-		return err
+		return cms.CutList(views, q.Limit), err
 	})
-	return list, err
 }
 
 // publishedChanges computes more than limit changes after a place, if there are,

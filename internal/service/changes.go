@@ -160,6 +160,9 @@ const maxRecorded = 32
 
 func (r *recordingTx) Record(ctx context.Context, entries ...cms.AuditEntry) error {
 	for _, e := range entries {
+		if e.Kind == cms.KindSite || e.Kind == cms.KindLocale {
+			r.note(cms.Subject{ID: e.WorkspaceID}) // which site has an origin
+		}
 		switch {
 		case e.Kind == cms.KindApp:
 			r.note(cms.Subject{ID: e.ResourceID})

@@ -11,9 +11,9 @@ import (
 )
 
 // claimMove is what a page, route or redirect holds before and after a write. page is
-// the page as it will be, and the zero page for the others.
+// the page as it will be, and nil for the others.
 type claimMove struct {
-	page          cms.Page
+	page          *cms.Page
 	before, after []cms.Claim
 }
 
@@ -37,7 +37,7 @@ func pageMoves(changes []cms.PageChange, locales cms.Locales) []claimMove {
 			m.before = change.Before.Claims(locales)
 		}
 		if change.After != nil {
-			m.page, m.after = *change.After, change.After.Claims(locales)
+			m.page, m.after = change.After, change.After.Claims(locales)
 		}
 		if !slices.Equal(m.before, m.after) {
 			moves = append(moves, m)
@@ -124,20 +124,29 @@ func findClashes(ctx context.Context, r cms.Reader, siteID cms.ID, moves ...clai
 
 func clashesIn(ctx context.Context, r cms.Reader, siteID cms.ID, version cms.Version, moves []claimMove) ([]clash, error) {
 	var claims []cms.Claim
-	byPathname := map[string][]cms.Claim{}
-	moving := map[cms.ID]bool{}
-	pages := map[cms.ID]*cms.Page{}
+	for _, m := range moves {
+		for _, c := range m.after {
+			if c.Version == version {
+				claims = append(claims, c)
+			}
+		}
+	}
+	if len(claims) == 0 {
+		return nil, nil
+	}
+	byPathname := make(map[string][]cms.Claim, len(claims))
+	for _, c := range claims {
+		byPathname[c.Pathname] = append(byPathname[c.Pathname], c)
+	}
+	moving := make(map[cms.ID]bool, len(moves))
+	pages := make(map[cms.ID]*cms.Page, len(moves))
 	for _, m := range moves {
 		for _, c := range m.before {
 			moving[c.Owner] = true
 		}
 		for _, c := range m.after {
 			moving[c.Owner] = true
-			pages[c.Owner] = &m.page
-			if c.Version == version {
-				claims = append(claims, c)
-				byPathname[c.Pathname] = append(byPathname[c.Pathname], c)
-			}
+			pages[c.Owner] = m.page
 		}
 	}
 	for pathnames := range slices.Chunk(slices.Sorted(maps.Keys(byPathname)), dirtyChunk) {

@@ -13,45 +13,41 @@ type Discarded struct{ Pages, Redirects int }
 
 // Discard takes the draft of a site, or a selection of it, back to what is live. What
 // was never live is deleted.
-func (s *Service) Discard(ctx context.Context, who Caller, siteID cms.ID, in Input[cms.DiscardRequest]) (counts Discarded, err error) {
-	err = s.inSite(ctx, who, ofSite(siteID), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+func (s *Service) Discard(ctx context.Context, who Caller, siteID cms.ID, in Input[cms.DiscardRequest]) (Discarded, error) {
+	return inSite(ctx, s, who, ofSite(siteID), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (counts Discarded, _ []written, err error) {
 		ask, err := in()
 		if err != nil {
-			return err
+			return counts, nil, err
 		}
 		selected, err := f.selection(ctx, tx, ask.SelectionRequest)
 		if err != nil {
-			return err
+			return counts, nil, err
 		}
 		counts, err = s.discard(ctx, tx, who, f, selected, ask.Confirm.Value)
-		return err
+		return counts, nil, err
 	})
-	return counts, err
 }
 
-// DiscardPage takes a page's draft, deleted or not, back to what is live. A
-// page that was never live is deleted, and gone is true.
-func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID, body Empty) (view PageView, gone bool, err error) {
-	t := target{kind: cms.KindPage, ref: Ref{ID: id}, exists: hasDraftOrLive}
-	err = s.inSite(ctx, who, t, cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
-		if err := hasDraftOrLive(ctx, tx, f.site.ID, id); err != nil {
-			return err
+// DiscardPage takes a page's draft, deleted or not, back to what is live. A page
+// that was never live is deleted.
+func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID, body Empty) (PageView, error) {
+	return inSite(ctx, s, who, ofEditedPage(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (view PageView, _ []written, err error) {
+		err = hasDraftOrLive(ctx, tx, f.site.ID, id)
+		if err == nil {
+			err = body.check()
 		}
-		if err := body.check(); err != nil {
-			return err
+		if err == nil {
+			_, err = s.discard(ctx, tx, who, f, cms.Selection{PageIDs: []cms.ID{id}}, true)
 		}
-		_, err := s.discard(ctx, tx, who, f, cms.Selection{PageIDs: []cms.ID{id}}, true)
 		if cms.CodeOf(err) == cms.CodeConflict {
-			return cms.ErrPathnameTaken
+			err = cms.ErrPathnameTaken
 		}
 		if err != nil {
-			return err
+			return view, nil, err
 		}
 		page, err := tx.Page(ctx, f.site.ID, cms.Draft, id)
-		view, gone = f.inDefault().view(page), page.DeletedAt != nil
-		return err
+		return f.inDefault().view(page), nil, err
 	})
-	return view, gone, err
 }
 
 // discard takes a selection of the draft back to what is live. It holds the site
@@ -110,12 +106,6 @@ func (s *Service) discard(ctx context.Context, tx cms.Tx, who Caller, f siteSnap
 	if err != nil {
 		return Discarded{}, err
 	}
-	if err := tx.UpdatePages(ctx, changes); err != nil {
-		return Discarded{}, err
-	}
-	if err := tx.MarkPages(ctx, siteID, clean, nil, false); err != nil {
-		return Discarded{}, err
-	}
 	if err := storeRedirects(ctx, tx, redirects); err != nil {
 		return Discarded{}, err
 	}
@@ -125,10 +115,16 @@ func (s *Service) discard(ctx context.Context, tx cms.Tx, who Caller, f siteSnap
 	if err := s.record(ctx, tx, who.actor(), redirectWrites...); err != nil {
 		return Discarded{}, err
 	}
+	if err := tx.UpdatePages(ctx, changes); err != nil {
+		return Discarded{}, err
+	}
+	if err := tx.MarkPages(ctx, siteID, clean, nil, false); err != nil {
+		return Discarded{}, err
+	}
 	for chunk := range slices.Chunk(changes, dirtyChunk) {
-		writes := make([]written, len(chunk))
-		for i, c := range chunk {
-			writes[i] = wrotePage(*c.After, lv.view(*c.Before), lv.view(*c.After))
+		var writes []written
+		for _, c := range chunk {
+			writes = append(writes, wrotePage(lv.view(*c.Before), lv.view(*c.After))...)
 		}
 		if err := s.record(ctx, tx, who.actor(), writes...); err != nil {
 			return Discarded{}, err

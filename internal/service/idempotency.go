@@ -65,13 +65,6 @@ func (c Caller) mayCreateSites() error {
 	return nil
 }
 
-// need notes what a keyed request needs a right to.
-func need(ctx context.Context, note func(*cms.Needs)) {
-	if open, ok := ctx.Value(openTxKey{}).(*openTx); ok {
-		note(&open.needs)
-	}
-}
-
 // Do runs a request and stores its answer in one transaction, or repeats the answer
 // that is stored. Errors of run are not stored. The transactions of the service
 // within run join this one.

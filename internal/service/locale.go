@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"slices"
@@ -16,13 +17,10 @@ type LocaleView struct {
 
 // Locale reads a locale.
 func (s *Service) Locale(ctx context.Context, who Caller, ref Ref) (LocaleView, error) {
-	var view LocaleView
-	err := s.viewSite(ctx, who, ofLocale(ref), func(_ context.Context, _ cms.Reader, f siteSnapshot) error {
+	return viewSite(ctx, s, who, ofLocale(ref), func(_ context.Context, _ cms.Reader, f siteSnapshot) (LocaleView, error) {
 		locale, err := findLocale(f.locales, ref)
-		view = LocaleView{locale, locale.ID == f.site.DefaultLocaleID}
-		return err
+		return LocaleView{locale, locale.ID == f.site.DefaultLocaleID}, err
 	})
-	return view, err
 }
 
 func findLocale(locales cms.Locales, ref Ref) (cms.Locale, error) {
@@ -39,10 +37,9 @@ func findLocale(locales cms.Locales, ref Ref) (cms.Locale, error) {
 
 // Locales lists the locales of a site.
 func (s *Service) Locales(ctx context.Context, who Caller, siteID cms.ID, q cms.ListQuery) (cms.List[LocaleView], error) {
-	var list cms.List[LocaleView]
-	err := s.viewSite(ctx, who, ofSite(siteID), func(_ context.Context, _ cms.Reader, f siteSnapshot) error {
+	return viewSite(ctx, s, who, ofSite(siteID), func(_ context.Context, _ cms.Reader, f siteSnapshot) (list cms.List[LocaleView], err error) {
 		if _, ok := f.locales.ByID(q.After); q.After != cms.NoID && !ok {
-			return cms.ErrCursor
+			return list, cms.ErrCursor
 		}
 		var views []LocaleView
 		for _, l := range f.locales {
@@ -50,10 +47,8 @@ func (s *Service) Locales(ctx context.Context, who Caller, siteID cms.ID, q cms.
 				views = append(views, LocaleView{l, l.ID == f.site.DefaultLocaleID})
 			}
 		}
-		list = cms.CutList(views, q.Limit)
-		return nil
+		return cms.CutList(views, q.Limit), nil
 	})
-	return list, err
 }
 
 // CreateLocale adds a locale to a site.
@@ -62,122 +57,96 @@ func (s *Service) CreateLocale(ctx context.Context, who Caller, in Input[cms.New
 	if err != nil {
 		return LocaleView{}, err
 	}
-	var view LocaleView
-	err = s.inSite(ctx, who, ofSite(n.SiteID.Value), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
-		view.Locale = cms.Locale{
-			ID: cms.NewID(), SiteID: f.site.ID, Code: n.Code.Value, Domain: n.Domain.Value,
-			PathPrefix: n.PathPrefix.Value, CreatedAt: s.now(),
-		}
+	return inSite(ctx, s, who, ofSite(n.SiteID.Value), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (view LocaleView, _ []written, err error) {
+		view.Locale = n.Apply(cms.Locale{ID: cms.NewID(), SiteID: f.site.ID, CreatedAt: s.now()})
 		if err := f.locales.CheckUnique(f.site, view.Locale); err != nil {
-			return err
+			return view, nil, err
 		}
 		if err := tx.CreateLocale(ctx, view.Locale); err != nil {
-			return err
+			return view, nil, err
 		}
-		if err := f.withLocale(view.Locale).refuseMovedCircles(ctx, tx, cms.NoID); err != nil {
-			return err
-		}
-		return s.record(ctx, tx, who.actor(), wroteLocale(nil, view))
+		return view, wroteLocale(nil, view), f.withLocale(view.Locale).refuseMovedCircles(ctx, tx, cms.NoID)
 	})
-	return view, err
 }
 
 // UpdateLocale changes a locale.
 func (s *Service) UpdateLocale(ctx context.Context, who Caller, ref Ref, in Input[cms.LocalePatch], match Match[LocaleView]) (LocaleView, error) {
-	return s.changeLocale(ctx, who, ref, match, func(_ cms.Tx, view LocaleView) (cms.Locale, error) {
+	return s.changeLocale(ctx, who, ref, match, func(view LocaleView) (LocaleView, error) {
 		patch, err := in()
-		return patch.Apply(view.Locale), err
+		view.Locale = patch.Apply(view.Locale)
+		return view, err
 	})
 }
 
 // DeleteLocale hides a locale and what pages override in it.
 func (s *Service) DeleteLocale(ctx context.Context, who Caller, ref Ref, match Match[LocaleView]) error {
-	_, err := s.changeLocale(ctx, who, ref, match, func(tx cms.Tx, view LocaleView) (cms.Locale, error) {
+	_, err := s.changeLocale(ctx, who, ref, match, func(view LocaleView) (LocaleView, error) {
 		if view.IsDefault {
-			return view.Locale, cms.BadField("locale", "must not be the default locale")
+			return view, cms.BadField("locale", "must not be the default locale")
 		}
 		view.DeletedAt = new(s.now())
-		return view.Locale, tx.HideLocale(ctx, view.SiteID, view.ID)
+		return view, nil
 	})
 	return err
 }
 
-func (s *Service) changeLocale(ctx context.Context, who Caller, ref Ref, match Match[LocaleView], rule func(cms.Tx, LocaleView) (cms.Locale, error)) (LocaleView, error) {
-	var view LocaleView
-	err := s.inSite(ctx, who, ofLocale(ref), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+func (s *Service) changeLocale(ctx context.Context, who Caller, ref Ref, match Match[LocaleView], rule func(LocaleView) (LocaleView, error)) (LocaleView, error) {
+	return inSite(ctx, s, who, ofLocale(ref), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (after LocaleView, _ []written, err error) {
 		site := f.site
-		before, err := findLocale(f.locales, ref)
+		locale, err := findLocale(f.locales, ref)
 		if err != nil {
-			return err
+			return after, nil, err
 		}
-		view = LocaleView{before, before.ID == site.DefaultLocaleID}
-		after, err := rule(tx, view)
+		before := LocaleView{locale, locale.ID == site.DefaultLocaleID}
+		after, changed, err := match.apply(before, rule)
+		if err != nil || !changed {
+			return after, nil, err
+		}
+		if after.DeletedAt != nil {
+			err = tx.HideLocale(ctx, site.ID, after.ID)
+		} else {
+			err = f.locales.CheckUnique(site, after.Locale)
+		}
 		if err != nil {
-			return err
-		}
-		if err := match.check(view); err != nil {
-			return err
-		}
-		if reflect.DeepEqual(before, after) {
-			return nil
-		}
-		if after.DeletedAt == nil {
-			if err := f.locales.CheckUnique(site, after); err != nil {
-				return err
-			}
-		}
-		was := view
-		view.Locale = after
-		if err := tx.UpdateLocale(ctx, after); err != nil {
-			return err
-		}
-		if err := f.moveLocale(ctx, tx, after); err != nil {
-			return err
+			return after, nil, err
 		}
 		shown := before.Code != after.Code || !reflect.DeepEqual(before.PathPrefix, after.PathPrefix)
-		if view.IsDefault && shown { // in the site
-			site.DefaultLocale, site.UpdatedAt = after, s.now()
+		if after.IsDefault && shown { // in the site
+			site.DefaultLocale, site.UpdatedAt = after.Locale, s.now()
 			if err := tx.UpdateSite(ctx, site); err != nil {
-				return err
+				return after, nil, err
 			}
 		}
-		return s.record(ctx, tx, who.actor(), wroteLocale(was, view))
+		if err := tx.UpdateLocale(ctx, after.Locale); err != nil {
+			return after, nil, err
+		}
+		return after, wroteLocale(before, after), f.moveLocale(ctx, tx, after.Locale)
 	})
-	return view, err
 }
 
 // RestoreLocale restores a deleted locale.
 func (s *Service) RestoreLocale(ctx context.Context, who Caller, ref Ref, body Empty) (LocaleView, error) {
-	var view LocaleView
 	t := target{kind: cms.KindLocale, ref: ref}
-	err := s.inSite(ctx, who, t, cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
-		locale, err := findDeletedLocale(f.locales, ref)
+	return inSite(ctx, s, who, t, cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (view LocaleView, _ []written, err error) {
+		view.Locale, err = findDeletedLocale(f.locales, ref)
 		if cms.CodeOf(err) == cms.CodeNotFound {
-			return err
+			return view, nil, err
 		}
-		if err := body.check(); err != nil {
-			return err
+		if err := cmp.Or(body.check(), err); err != nil {
+			return view, nil, err
 		}
-		if err != nil {
-			return err
+		view.DeletedAt = nil
+		if err := f.locales.CheckUnique(f.site, view.Locale); err != nil {
+			return view, nil, err
 		}
-		locale.DeletedAt = nil
-		if err := f.locales.CheckUnique(f.site, locale); err != nil {
-			return err
+		if err := tx.UpdateLocale(ctx, view.Locale); err != nil {
+			return view, nil, err
 		}
-		view = LocaleView{locale, false}
-		if err := tx.UpdateLocale(ctx, locale); err != nil {
-			return err
+		if err := tx.ShowLocale(ctx, f.site.ID, view.ID); err != nil {
+			return view, nil, err
 		}
-		if err := tx.ShowLocale(ctx, f.site.ID, locale.ID); err != nil {
-			return err
-		}
-		if err := f.moveLocale(ctx, tx, locale); err != nil {
-			return err
-		}
-		return s.record(ctx, tx, who.actor(), wroteLocale(nil, view))
+		return view, wroteLocale(nil, view), f.moveLocale(ctx, tx, view.Locale)
 	})
-	return view, err
 }
 
 // withLocale is the site with a new or changed locale.
@@ -242,6 +211,6 @@ func findDeletedLocale(locales cms.Locales, ref Ref) (cms.Locale, error) {
 }
 
 // wroteLocale is a write of a locale; before is nil for a new one.
-func wroteLocale(before any, after LocaleView) written {
-	return written{cms.KindLocale, after.ID, after.SiteID, before, after}
+func wroteLocale(before any, after LocaleView) []written {
+	return []written{{cms.KindLocale, after.ID, after.SiteID, before, after}}
 }

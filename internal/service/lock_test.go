@@ -256,7 +256,7 @@ func openService(t *testing.T, url string) (*Service, Caller, *sqlstore.Store) {
 
 func createSite(t *testing.T, svc *Service, who Caller) cms.Site {
 	t.Helper()
-	site, err := svc.CreateSite(t.Context(), who, Given(cms.NewSite{Name: cms.Some("A site")}))
+	site, err := svc.CreateSite(t.Context(), who, Given(cms.NewSite{SitePatch: cms.SitePatch{Name: cms.Some("A site")}}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func (s *Service) createSystemApp(ctx context.Context, tx cms.Tx, made NewApp) e
 	if err := tx.CreateApp(ctx, made.App, made.Key.Hash()); err != nil {
 		return err
 	}
-	return s.record(ctx, tx, systemActor(made.App.WorkspaceID, "createApp"), wroteApp(nil, made.App))
+	return s.record(ctx, tx, systemActor(made.App.WorkspaceID, "createApp"), wroteApp(nil, made.App)...)
 }
 
 func (s *Service) newApp(workspaceID cms.ID, name string, key cms.AppKey) cms.App {
@@ -215,7 +215,7 @@ func (s *Service) changeSystemApp(ctx context.Context, id cms.ID, operation stri
 		if err := tx.UpdateApp(ctx, app); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, systemActor(app.WorkspaceID, operation), wroteApp(before, app))
+		return s.record(ctx, tx, systemActor(app.WorkspaceID, operation), wroteApp(before, app)...)
 	})
 	return app, err
 }

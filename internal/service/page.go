@@ -34,23 +34,30 @@ type ReadPage struct {
 // Page reads a page: in one statement if it exists and the caller may read it,
 // and otherwise in a view, which determines the error.
 func (s *Service) Page(ctx context.Context, who Caller, q ReadPage) (PageView, error) {
-	var view PageView
-	siteID := q.Ref.SiteID
-	err := s.read(ctx, who, &siteID, func(ctx context.Context, from source) (err error) {
-		var ok bool
-		if view, ok = s.findPageView(ctx, from, who, q); !ok {
-			view, err = s.pageIn(ctx, from, who, q)
-		}
-		siteID = view.SiteID
-		return err
-	})
-	return view, err
+	page, lv, err := s.readPage(ctx, who, q)
+	if err != nil {
+		return PageView{}, err
+	}
+	return lv.view(page), nil
 }
 
-// findPageView reads a page in one statement.
-func (s *Service) findPageView(ctx context.Context, from source, who Caller, q ReadPage) (PageView, bool) {
+func (s *Service) readPage(ctx context.Context, who Caller, q ReadPage) (page cms.Page, lv localeView, err error) {
+	siteID := q.Ref.SiteID
+	err = s.read(ctx, who, &siteID, func(ctx context.Context, from cms.Source) (err error) {
+		var ok bool
+		if page, lv, ok = s.findLocalizedPage(ctx, from, who, q); !ok {
+			page, lv, err = s.pageIn(ctx, from, who, q)
+		}
+		siteID = page.SiteID
+		return err
+	})
+	return page, lv, err
+}
+
+// findLocalizedPage reads a page in one statement.
+func (s *Service) findLocalizedPage(ctx context.Context, from cms.Source, who Caller, q ReadPage) (page cms.Page, lv localeView, ok bool) {
 	if q.Version.Publish != cms.NoID {
-		return PageView{}, false
+		return page, lv, false
 	}
 	pathname, err := cms.CanonicalPathname(q.Ref.Name)
 	found := make([]cms.FoundPage, 1)
@@ -60,18 +67,18 @@ func (s *Service) findPageView(ctx context.Context, from source, who Caller, q R
 		found, err = from.FindPages(ctx, q.Ref.SiteID, q.Version.Version, pathname)
 	}
 	if err != nil || len(found) == 0 || (q.Ref.SiteID != cms.NoID && q.Ref.SiteID != found[0].SiteID) {
-		return PageView{}, false
+		return page, lv, false
 	}
 	f, ok := s.snapshotOf(ctx, from, found[0].SiteID, found[0].Revision)
 	if !ok || !f.admits(who, q.Version) {
-		return PageView{}, false
+		return page, lv, false
 	}
-	lv, err := f.in(q.Locale)
-	page := found[0].Page
+	lv, err = f.in(q.Locale)
+	page = found[0].Page
 	if q.Ref.ID == cms.NoID {
 		page, ok = effective(found, lv.localeID, pathname)
 	}
-	return lv.view(page), ok && err == nil && page.DeletedAt == nil
+	return page, lv, ok && err == nil && page.DeletedAt == nil
 }
 
 // effective is the page that has a pathname in a locale, among those that claim
@@ -87,14 +94,13 @@ func effective(found []cms.FoundPage, localeID cms.ID, pathname string) (cms.Pag
 }
 
 // pageIn reads a page in a view.
-func (s *Service) pageIn(ctx context.Context, from source, who Caller, q ReadPage) (PageView, error) {
+func (s *Service) pageIn(ctx context.Context, from cms.Source, who Caller, q ReadPage) (page cms.Page, lv localeView, err error) {
 	t := ofPage(q.Ref, q.Version.Version)
 	if q.Version.Publish != cms.NoID {
 		t.exists = pageEverExisted
 	}
-	var view PageView
 	asOf := s.changes.version()
-	err := from.View(ctx, func(r cms.Reader) error {
+	err = from.View(ctx, func(r cms.Reader) error {
 		f, err := s.readSite(ctx, r, who, t, asOf)
 		if err != nil {
 			return err
@@ -103,19 +109,17 @@ func (s *Service) pageIn(ctx context.Context, from source, who Caller, q ReadPag
 		if err != nil {
 			return err
 		}
-		lv, err := f.in(q.Locale)
-		if err != nil {
+		if lv, err = f.in(q.Locale); err != nil {
 			return err
 		}
 		id, err := findPage(ctx, r, f.site, lv, version, q.Ref)
 		if err != nil {
 			return err
 		}
-		page, err := existingPage(r.Page(ctx, f.site.ID, version, id))
-		view = lv.view(page)
+		page, err = existingPage(r.Page(ctx, f.site.ID, version, id))
 		return err
 	})
-	return view, err
+	return page, lv, err
 }
 
 // existingPage turns a deleted page into one that is not found.
@@ -209,26 +213,21 @@ func (s *Service) CreatePage(ctx context.Context, who Caller, in Input[cms.NewPa
 	if err != nil {
 		return PageView{}, err
 	}
-	var view PageView
-	err = s.inSite(ctx, who, ofSite(n.SiteID.Value), cms.LockShared, func(tx cms.Tx, f siteSnapshot) error {
+	return inSite(ctx, s, who, ofSite(n.SiteID.Value), cms.LockShared, func(tx cms.Tx, f siteSnapshot) (view PageView, _ []written, err error) {
 		page := s.newPage(f.site, n.PagePatch)
 		// A new page has one pathname in every locale, so it conflicts with a
 		// claim in any of them.
 		claims := page.Claims(f.locales)
-		err := tx.TakeFreePathname(ctx, f.site.ID, claims[0])
+		err = tx.TakeFreePathname(ctx, f.site.ID, claims[0])
 		if errors.Is(err, cms.ErrPathnameTaken) {
-			err = s.moveClaims(ctx, tx, who.actor(), f, claimMove{page: page, after: claims})
+			err = s.moveClaims(ctx, tx, who.actor(), f, claimMove{page: &page, after: claims})
 		}
 		if err != nil {
-			return err
-		}
-		if err := tx.CreatePages(ctx, page); err != nil {
-			return err
+			return view, nil, err
 		}
 		view = f.inDefault().view(page)
-		return s.record(ctx, tx, who.actor(), wrotePage(page, nil, view))
+		return view, wrotePage(nil, view), tx.CreatePages(ctx, page)
 	})
-	return view, err
 }
 
 func (s *Service) newPage(site cms.Site, patch cms.PagePatch) cms.Page {
@@ -276,64 +275,56 @@ func (s *Service) DelocalizePage(ctx context.Context, who Caller, ref Ref, local
 
 // RestorePage restores a page that was deleted from the draft.
 func (s *Service) RestorePage(ctx context.Context, who Caller, id cms.ID, body Empty) (PageView, error) {
-	var view PageView
 	t := target{kind: cms.KindPage, ref: Ref{ID: id}}
-	err := s.inSite(ctx, who, t, cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+	return inSite(ctx, s, who, t, cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (view PageView, _ []written, err error) {
 		before, err := tx.LockPage(ctx, f.site.ID, cms.Draft, id)
-		if err != nil {
-			return err
+		if err == nil {
+			err = body.check()
 		}
-		if err := body.check(); err != nil {
-			return err
+		if err != nil {
+			return view, nil, err
 		}
 		if before.DeletedAt == nil {
-			return cms.Conflict("The page is not deleted")
+			return view, nil, cms.Conflict("The page is not deleted")
 		}
 		after := before
 		after.DeletedAt = nil
-		if _, err := s.savePage(ctx, tx, who, f, before, &after); err != nil {
-			return err
-		}
+		_, err = s.savePage(ctx, tx, who, f, before, &after)
 		view = f.inDefault().view(after)
-		return s.record(ctx, tx, who.actor(), wrotePage(after, nil, view))
+		return view, wrotePage(nil, view), err
 	})
-	return view, err
 }
 
-type pageRule func(lv localeView, page cms.Page) (cms.Page, error)
-
 // changePage loads a page's draft, applies a rule and saves what changed.
-func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale string, match Match[PageView], rule pageRule) (PageView, error) {
+func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale string, match Match[PageView], rule func(localeView, cms.Page) (cms.Page, error)) (PageView, error) {
 	lock := cms.LockShared
 	if locale != "" {
 		lock = cms.LockExclusive // a locale's pathnames may conflict with those of any page
 	}
-	var view PageView
-	err := s.inSite(ctx, who, ofPage(ref, cms.Draft), lock, func(tx cms.Tx, f siteSnapshot) error {
+	return inSite(ctx, s, who, ofPage(ref, cms.Draft), lock, func(tx cms.Tx, f siteSnapshot) (view PageView, _ []written, err error) {
 		lv, err := f.in(locale)
 		if err != nil {
-			return err
+			return view, nil, err
 		}
 		before, err := lockPage(ctx, tx, f.site, lv, ref)
 		if err != nil {
-			return err
+			return view, nil, err
 		}
 		after, err := rule(lv, before)
-		if err != nil {
-			return err
-		}
 		was := lv.view(before)
-		if err := match.check(was); err != nil {
-			return err
+		if err == nil {
+			err = match.check(was)
+		}
+		if err != nil {
+			return view, nil, err
 		}
 		changed, err := s.savePage(ctx, tx, who, f, before, &after)
 		view = lv.view(after)
 		if err != nil || !changed {
-			return err
+			return view, nil, err
 		}
-		return s.record(ctx, tx, who.actor(), wrotePage(after, was, view))
+		return view, wrotePage(was, view), nil
 	})
-	return view, err
 }
 
 // savePage stores a page and the time of its change, and reports whether there
@@ -342,7 +333,7 @@ func (s *Service) savePage(ctx context.Context, tx cms.Tx, who Caller, f siteSna
 	if !s.stampChange(before, after) {
 		return false, nil
 	}
-	move := claimMove{*after, before.Claims(f.locales), after.Claims(f.locales)}
+	move := claimMove{after, before.Claims(f.locales), after.Claims(f.locales)}
 	if err := s.moveClaims(ctx, tx, who.actor(), f, move); err != nil {
 		return false, err
 	}
@@ -358,6 +349,7 @@ func (s *Service) stampChange(before cms.Page, after *cms.Page) bool {
 	return true
 }
 
-func wrotePage(p cms.Page, before, after any) written {
-	return written{cms.KindPage, p.ID, p.SiteID, before, after}
+// wrotePage is a write of a page; before is nil for a new one.
+func wrotePage(before any, after PageView) []written {
+	return []written{{cms.KindPage, after.ID, after.SiteID, before, after}}
 }

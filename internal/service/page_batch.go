@@ -23,9 +23,8 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 	if err != nil {
 		return nil, err
 	}
-	var results []BatchResult
 	locked := false
-	err = s.inSite(ctx, who, ofSite(batch.SiteID.Value), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+	results, err := inSite(ctx, s, who, ofSite(batch.SiteID.Value), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) ([]BatchResult, []written, error) {
 		locked = true
 		ops := batch.Operations.Value
 		touched(ctx, len(ops))
@@ -35,16 +34,13 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 			b.failed.worst = cms.ErrInvalid
 		}
 		if err := b.load(ctx, tx, ops); err != nil {
-			return err
+			return nil, nil, err
 		}
-		results = make([]BatchResult, len(ops))
+		results := make([]BatchResult, len(ops))
 		for i, op := range ops {
 			results[i] = b.operate(i, op)
 		}
-		if err := b.store(ctx, tx); err != nil {
-			return err
-		}
-		return s.record(ctx, tx, who.actor(), b.writes...)
+		return results, b.writes, b.store(ctx, tx)
 	})
 	if code := cms.CodeOf(err); !locked && (code == cms.CodeNotFound || code == cms.CodeForbidden) {
 		// The body is checked before what it names.
@@ -157,7 +153,7 @@ func (b *pageBatch) operate(i int, op cms.PageOperation) BatchResult {
 	changed := b.svc.stampChange(*page, &after)
 	result := BatchResult{Page: shown.view(after), Deleted: after.DeletedAt != nil}
 	if changed {
-		b.writes = append(b.writes, wrotePage(after, shown.view(*page), result.Page))
+		b.writes = append(b.writes, wrotePage(shown.view(*page), result.Page)...)
 		b.save(i, *page, after, func(cms.ID) string { return "pathname" })
 	}
 	return result
@@ -187,7 +183,7 @@ func (b *pageBatch) apply(i int, op cms.PageOperation, shown localeView, page cm
 // create adds a page with its localizations.
 func (b *pageBatch) create(i int, op cms.PageOperation) BatchResult {
 	page := b.svc.newPage(b.site, op.PagePatch)
-	b.writes = append(b.writes, wrotePage(page, nil, b.shown.view(page)))
+	b.writes = append(b.writes, wrotePage(nil, b.shown.view(page))...)
 	fields := map[cms.ID]string{cms.NoID: "pathname"}
 	for _, name := range slices.Sorted(maps.Keys(op.Localizations.Value)) {
 		field := "localizations." + name
@@ -208,7 +204,7 @@ func (b *pageBatch) create(i int, op cms.PageOperation) BatchResult {
 		before := page
 		page = op.Localizations.Value[name].Apply(page, shown.localeID)
 		if !before.SameContent(page) {
-			b.writes = append(b.writes, wrotePage(page, shown.view(before), shown.view(page)))
+			b.writes = append(b.writes, wrotePage(shown.view(before), shown.view(page))...)
 		}
 	}
 	if !op.Bad {

@@ -31,7 +31,7 @@ type PageList struct {
 func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (PageList, error) {
 	var list PageList
 	siteID := ask.Query.SiteID
-	err := s.read(ctx, who, &siteID, func(ctx context.Context, from source) (err error) {
+	err := s.read(ctx, who, &siteID, func(ctx context.Context, from cms.Source) (err error) {
 		var ok bool
 		if list, ok = s.findPages(ctx, from, who, ask); !ok {
 			list, err = s.pagesIn(ctx, from, who, ask)
@@ -43,7 +43,7 @@ func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (PageLis
 
 // findPages lists pages outside of a view. The locale is looked up in the last
 // known snapshot of the site: the rows have the revision of the site.
-func (s *Service) findPages(ctx context.Context, from source, who Caller, ask ReadPages) (PageList, bool) {
+func (s *Service) findPages(ctx context.Context, from cms.Source, who Caller, ask ReadPages) (PageList, bool) {
 	f, ok := s.snapshots.GetIfPresent(ask.Query.SiteID)
 	if !ok || ask.Version.Publish != cms.NoID {
 		return PageList{}, false
@@ -73,7 +73,7 @@ func (s *Service) findPages(ctx context.Context, from source, who Caller, ask Re
 }
 
 // pagesIn lists pages in a view.
-func (s *Service) pagesIn(ctx context.Context, from source, who Caller, ask ReadPages) (PageList, error) {
+func (s *Service) pagesIn(ctx context.Context, from cms.Source, who Caller, ask ReadPages) (PageList, error) {
 	var list PageList
 	asOf := s.changes.version()
 	err := from.View(ctx, func(r cms.Reader) error {

@@ -154,43 +154,37 @@ func eachDirty(ctx context.Context, r cms.Reader, siteID cms.ID, walk dirtyWalk,
 // Publish puts the draft live, or a selection of it, or schedules that.
 // Nothing to publish is a publish without an id.
 func (s *Service) Publish(ctx context.Context, who Caller, siteID cms.ID, in Input[cms.PublishRequest]) (cms.Publish, error) {
-	var p cms.Publish
-	err := s.inSite(ctx, who, ofSite(siteID), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+	return inSite(ctx, s, who, ofSite(siteID), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (cms.Publish, []written, error) {
 		ask, err := in()
-		if err == nil {
-			p, err = s.publish(ctx, tx, who, f, ask)
+		if err != nil {
+			return cms.Publish{}, nil, err
 		}
-		return err
+		return s.publish(ctx, tx, who, f, ask)
 	})
-	return p, err
 }
 
 // PublishPage publishes one page alone.
 func (s *Service) PublishPage(ctx context.Context, who Caller, id cms.ID, body Empty) (cms.Publish, error) {
-	var p cms.Publish
-	t := target{kind: cms.KindPage, ref: Ref{ID: id}, exists: hasDraftOrLive}
-	err := s.inSite(ctx, who, t, cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+	return inSite(ctx, s, who, ofEditedPage(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (cms.Publish, []written, error) {
 		err := hasDraftOrLive(ctx, tx, f.site.ID, id)
 		if err == nil {
 			err = body.check()
 		}
-		if err == nil {
-			p, err = s.publish(ctx, tx, who, f, cms.PublishRequest{SelectionRequest: cms.SelectionRequest{PageIDs: cms.Some([]cms.ID{id})}})
+		if err != nil {
+			return cms.Publish{}, nil, err
 		}
-		return err
+		return s.publish(ctx, tx, who, f, cms.PublishRequest{SelectionRequest: cms.SelectionRequest{PageIDs: cms.Some([]cms.ID{id})}})
 	})
-	return p, err
 }
 
 // publish runs or schedules a publish. It holds the site lock.
-func (s *Service) publish(ctx context.Context, tx cms.Tx, who Caller, f siteSnapshot, ask cms.PublishRequest) (cms.Publish, error) {
-	p := cms.Publish{
+func (s *Service) publish(ctx context.Context, tx cms.Tx, who Caller, f siteSnapshot, ask cms.PublishRequest) (p cms.Publish, _ []written, err error) {
+	p = cms.Publish{
 		ID: cms.NewID(), SiteID: f.site.ID, Name: ask.Name.Value, CreatedAt: s.now(), CreatedBy: who.ID(), Actor: who.Request.Actor,
 		Confirm: ask.Confirm.Value, PublishAt: ask.PublishAt.Value,
 	}
-	var err error
 	if p.Select, err = f.selection(ctx, tx, ask.SelectionRequest); err != nil {
-		return p, err
+		return p, nil, err
 	}
 	var plan *string
 	if ask.Plan.Set {
@@ -199,17 +193,14 @@ func (s *Service) publish(ctx context.Context, tx cms.Tx, who Caller, f siteSnap
 	var rel *release
 	if plan != nil || p.PublishAt == nil {
 		if rel, err = f.prepare(ctx, tx, p.Select, plan); err != nil {
-			return p, err
+			return p, nil, err
 		}
 	}
 	if p.PublishAt == nil {
-		return p, s.releaseNew(ctx, tx, who, f, rel, &p)
+		return s.releaseNew(ctx, tx, f, rel, p)
 	}
 	p.Status, p.Plan = cms.StatusScheduled, plan // the plan has to hold then, too
-	if err := tx.CreatePublish(ctx, p); err != nil {
-		return p, err
-	}
-	return p, s.record(ctx, tx, who.actor(), wrotePublish(nil, p))
+	return p, wrotePublish(nil, p), tx.CreatePublish(ctx, p)
 }
 
 // prepare computes what a publish would put live, and checks that the plan, if
@@ -376,41 +367,38 @@ func markDrafts(ctx context.Context, tx cms.Tx, rel *release, p cms.Publish) err
 // RestorePublish restores the live version that a publish left, as a new publish.
 // The draft does not change.
 func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID, body Empty) (cms.Publish, error) {
-	var p cms.Publish
-	err := s.inSite(ctx, who, ofPublish(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+	return inSite(ctx, s, who, ofPublish(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (p cms.Publish, _ []written, err error) {
 		from, err := tx.LockPublish(ctx, f.site.ID, id)
-		if err != nil {
-			return err
+		if err == nil {
+			err = body.check()
 		}
-		if err := body.check(); err != nil {
-			return err
+		if err != nil {
+			return p, nil, err
 		}
 		seq, err := leftBy(ctx, tx, from)
 		if cms.CodeOf(err) == cms.CodeNotFound {
-			return cms.Conflict("This publish has not gone live, so there is nothing to go back to")
+			err = cms.Conflict("This publish has not gone live, so there is nothing to go back to")
 		}
 		if err != nil {
-			return err
+			return p, nil, err
 		}
 		rel, err := f.rewind(ctx, tx, seq)
 		if err != nil {
-			return err
+			return p, nil, err
 		}
-		p = cms.Publish{
+		return s.releaseNew(ctx, tx, f, rel, cms.Publish{
 			ID: cms.NewID(), SiteID: f.site.ID, CreatedAt: s.now(), CreatedBy: who.ID(), Actor: who.Request.Actor,
 			RestoredFrom: &from.ID, Confirm: true,
-		}
-		return s.releaseNew(ctx, tx, who, f, rel, &p)
+		})
 	})
-	return p, err
 }
 
 // releaseNew puts a new publish live, if it changes anything.
-func (s *Service) releaseNew(ctx context.Context, tx cms.Tx, who Caller, f siteSnapshot, rel *release, p *cms.Publish) error {
-	if err := s.release(ctx, tx, rel, p, tx.CreatePublish); err != nil || p.ID == cms.NoID {
-		return err
+func (s *Service) releaseNew(ctx context.Context, tx cms.Tx, f siteSnapshot, rel *release, p cms.Publish) (cms.Publish, []written, error) {
+	if err := s.release(ctx, tx, rel, &p, tx.CreatePublish); err != nil || p.ID == cms.NoID {
+		return p, nil, err
 	}
-	return s.record(ctx, tx, who.actor(), wrotePublish(nil, *p))
+	return p, wrotePublish(nil, p), nil
 }
 
 // rewind computes what restores the live version that a publish left.
@@ -440,6 +428,6 @@ func (f siteSnapshot) rewind(ctx context.Context, tx cms.Tx, seq int64) (*releas
 }
 
 // wrotePublish is a write of a publish; before is nil for a new one.
-func wrotePublish(before any, after cms.Publish) written {
-	return written{cms.KindPublish, after.ID, after.SiteID, before, after}
+func wrotePublish(before any, after cms.Publish) []written {
+	return []written{{cms.KindPublish, after.ID, after.SiteID, before, after}}
 }

@@ -8,52 +8,41 @@ import (
 
 // GetPublish reads a publish.
 func (s *Service) GetPublish(ctx context.Context, who Caller, id cms.ID) (cms.Publish, error) {
-	var p cms.Publish
-	err := s.viewSite(ctx, who, ofPublish(id), func(ctx context.Context, r cms.Reader, f siteSnapshot) (err error) {
-		p, err = r.Publish(ctx, f.site.ID, id)
-		return err
+	return viewSite(ctx, s, who, ofPublish(id), func(ctx context.Context, r cms.Reader, f siteSnapshot) (cms.Publish, error) {
+		return r.Publish(ctx, f.site.ID, id)
 	})
-	return p, err
 }
 
 // Publishes lists the publishes of a site, newest first.
 func (s *Service) Publishes(ctx context.Context, who Caller, siteID cms.ID, q cms.ListQuery) (cms.List[cms.Publish], error) {
-	var list cms.List[cms.Publish]
-	err := s.viewSite(ctx, who, ofSite(siteID), func(ctx context.Context, r cms.Reader, _ siteSnapshot) error {
-		if q.After != cms.NoID {
-			if _, err := r.Publish(ctx, siteID, q.After); err != nil {
-				return cursorError(err)
-			}
+	return viewSite(ctx, s, who, ofSite(siteID), func(ctx context.Context, r cms.Reader, _ siteSnapshot) (list cms.List[cms.Publish], err error) {
+		err = checkCursor(q, func() error {
+			_, err := r.Publish(ctx, siteID, q.After)
+			return err
+		})
+		if err != nil {
+			return list, err
 		}
 		publishes, err := r.Publishes(ctx, siteID, cms.NoID, q)
-		list = cms.CutList(publishes, q.Limit)
-		return err
+		return cms.CutList(publishes, q.Limit), err
 	})
-	return list, err
 }
 
 // PagePublishes lists the publishes that changed a page, newest first. A page
 // that was ever live has a history, deleted or not.
 func (s *Service) PagePublishes(ctx context.Context, who Caller, id cms.ID, q cms.ListQuery) (cms.List[cms.Publish], error) {
-	var list cms.List[cms.Publish]
 	t := target{kind: cms.KindPage, ref: Ref{ID: id}, exists: pageEverExisted}
-	err := s.viewSite(ctx, who, t, func(ctx context.Context, r cms.Reader, f siteSnapshot) error {
-		if q.After != cms.NoID {
-			if err := changedPage(ctx, r, f.site.ID, q.After, id); err != nil {
-				return cursorError(err)
-			}
+	return viewSite(ctx, s, who, t, func(ctx context.Context, r cms.Reader, f siteSnapshot) (list cms.List[cms.Publish], err error) {
+		err = checkCursor(q, func() error { return changedPage(ctx, r, f.site.ID, q.After, id) })
+		if err != nil {
+			return list, err
 		}
 		publishes, err := r.Publishes(ctx, f.site.ID, id, q)
-		if err != nil {
-			return err
+		if err == nil && len(publishes) == 0 && q.After == cms.NoID {
+			err = hasDraftOrLive(ctx, r, f.site.ID, id)
 		}
-		list = cms.CutList(publishes, q.Limit)
-		if len(publishes) > 0 || q.After != cms.NoID {
-			return nil
-		}
-		return hasDraftOrLive(ctx, r, f.site.ID, id)
+		return cms.CutList(publishes, q.Limit), err
 	})
-	return list, err
 }
 
 // changedPage returns NotFound unless a publish changed a page.

@@ -10,24 +10,22 @@ import (
 
 // CancelPublish cancels a scheduled publish.
 func (s *Service) CancelPublish(ctx context.Context, who Caller, id cms.ID, match Match[cms.Publish]) error {
-	return s.inSite(ctx, who, ofPublish(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
-		p, err := tx.LockPublish(ctx, f.site.ID, id)
+	_, err := inSite(ctx, s, who, ofPublish(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (after cms.Publish, _ []written, err error) {
+		before, err := tx.LockPublish(ctx, f.site.ID, id)
+		if err == nil && before.Status != cms.StatusScheduled {
+			err = cms.Conflict("Only a scheduled publish can be canceled, this one is " + string(before.Status))
+		}
+		if err == nil {
+			err = match.check(before)
+		}
 		if err != nil {
-			return err
+			return after, nil, err
 		}
-		if p.Status != cms.StatusScheduled {
-			return cms.Conflict("Only a scheduled publish can be canceled, this one is " + string(p.Status))
-		}
-		if err := match.check(p); err != nil {
-			return err
-		}
-		before := p
-		p.Status = cms.StatusCanceled
-		if err := tx.UpdatePublish(ctx, p); err != nil {
-			return err
-		}
-		return s.record(ctx, tx, who.actor(), wrotePublish(before, p))
+		after = before
+		after.Status = cms.StatusCanceled
+		return after, wrotePublish(before, after), tx.UpdatePublish(ctx, after)
 	})
+	return err
 }
 
 // RunDuePublish runs one scheduled publish that is due, of another site than those
@@ -99,7 +97,7 @@ func (s *Service) runDue(ctx context.Context, tx cms.Tx, p *cms.Publish) error {
 			return err
 		}
 	}
-	return s.record(ctx, tx, scheduler(site, *p), wrotePublish(before, *p))
+	return s.record(ctx, tx, scheduler(site, *p), wrotePublish(before, *p)...)
 }
 
 // scheduler is the actor of a scheduled publish.
@@ -125,22 +123,15 @@ func (s *Service) failPublish(ctx context.Context, p *cms.Publish, cause error) 
 			return err
 		}
 		before := now
-		now.Status, now.Reason = cms.StatusFailed, new(reasonOf(cause))
+		reason := strings.TrimPrefix(cause.Error(), string(cms.CodeOf(cause))+": ")
+		now.Status, now.Reason = cms.StatusFailed, &reason
 		*p, marked = now, true
 		if err := tx.UpdatePublish(ctx, now); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, scheduler(site, now), wrotePublish(before, now))
+		return s.record(ctx, tx, scheduler(site, now), wrotePublish(before, now)...)
 	})
 	return marked, err
-}
-
-func reasonOf(err error) string {
-	message := err.Error()
-	if _, after, ok := strings.Cut(message, ": "); ok {
-		message = after // without the code
-	}
-	return message
 }
 
 // PurgeHistory removes for good what is only seen by reading publishes older

@@ -45,22 +45,19 @@ func ofAnyRedirect(id cms.ID) target { return target{kind: cms.KindRedirect, ref
 
 // Redirect reads a redirect in a version.
 func (s *Service) Redirect(ctx context.Context, who Caller, id cms.ID, ref VersionRef) (RedirectView, error) {
-	var view RedirectView
 	t := ofRedirect(id, ref.Version)
 	if ref.Publish != cms.NoID {
 		t.exists = nil // its history is read below
 	}
-	err := s.viewSite(ctx, who, t, func(ctx context.Context, r cms.Reader, f siteSnapshot) error {
+	return viewSite(ctx, s, who, t, func(ctx context.Context, r cms.Reader, f siteSnapshot) (RedirectView, error) {
 		version, err := f.version(ctx, r, who, ref)
 		if err != nil {
-			return err
+			return RedirectView{}, err
 		}
 		found, err := r.Redirect(ctx, f.site.ID, version, id)
 		found, err = existingRedirect(f.locales, found, err)
-		view = f.viewRedirect(found)
-		return err
+		return f.viewRedirect(found), err
 	})
-	return view, err
 }
 
 // ReadRedirects asks for one page of a list of redirects.
@@ -85,24 +82,22 @@ const sortRedirects cms.PageSort = "redirects"
 // Redirects lists the redirects of a site by source. In a locale it lists those of
 // every locale too.
 func (s *Service) Redirects(ctx context.Context, who Caller, ask ReadRedirects) (RedirectList, error) {
-	var list RedirectList
 	asOf := s.changes.version()
-	err := s.viewSite(ctx, who, ofSite(ask.SiteID), func(ctx context.Context, r cms.Reader, f siteSnapshot) error {
+	return viewSite(ctx, s, who, ofSite(ask.SiteID), func(ctx context.Context, r cms.Reader, f siteSnapshot) (list RedirectList, err error) {
 		q := cms.RedirectQuery{SiteID: ask.SiteID, SourcePrefix: ask.SourcePrefix, Limit: ask.List.Limit}
-		var err error
 		if q.Version, err = f.version(ctx, r, who, ask.Version); err != nil {
-			return err
+			return list, err
 		}
 		var lv localeView
 		if ask.Locale != "" {
 			if lv, err = f.find(ask.Locale); err != nil {
-				return err
+				return list, err
 			}
 		}
 		q.LocaleIDs = f.redirectLocales(lv.id)
 		w := walkOf(who, cms.PageQuery{SiteID: q.SiteID, Version: q.Version, PathPrefix: q.SourcePrefix, Sort: sortRedirects}, lv)
 		if list.Pure, err = s.redirectPosition(ctx, r, w, &q, ask.List.After); err != nil {
-			return err
+			return list, err
 		}
 		found, err := r.Redirects(ctx, q)
 		cut := cms.CutList(found, q.Limit)
@@ -114,9 +109,8 @@ func (s *Service) Redirects(ctx context.Context, who Caller, ask ReadRedirects) 
 			last := position{cut.Items[n-1].Position(), asOf}
 			list.OnSend = func() { s.positions.remember(w, last, s.clock()) }
 		}
-		return err
+		return list, err
 	})
-	return list, err
 }
 
 // redirectLocales are the locales whose redirects are listed; nil is all. NoID lists
@@ -172,20 +166,15 @@ func (s *Service) CreateRedirect(ctx context.Context, who Caller, in Input[cms.N
 	if err != nil {
 		return RedirectView{}, err
 	}
-	var view RedirectView
-	err = s.inSite(ctx, who, ofSite(n.SiteID.Value), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+	return inSite(ctx, s, who, ofSite(n.SiteID.Value), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (view RedirectView, _ []written, err error) {
 		localeID, err := f.redirectLocale(n.RedirectPatch)
 		if err != nil {
-			return err
+			return view, nil, err
 		}
 		after := s.newRedirect(f.site, n.RedirectPatch, localeID)
-		if err := saveRedirects(ctx, tx, f, cms.RedirectChange{After: &after}); err != nil {
-			return err
-		}
 		view = f.viewRedirect(after)
-		return s.record(ctx, tx, who.actor(), wroteRedirect(nil, view))
+		return view, wroteRedirect(nil, view), saveRedirects(ctx, tx, f, cms.RedirectChange{After: &after})
 	})
-	return view, err
 }
 
 func (s *Service) newRedirect(site cms.Site, patch cms.RedirectPatch, localeID cms.ID) cms.Redirect {
@@ -221,31 +210,22 @@ func (s *Service) DeleteRedirect(ctx context.Context, who Caller, id cms.ID, mat
 }
 
 func (s *Service) changeRedirect(ctx context.Context, who Caller, id cms.ID, match Match[RedirectView], rule func(siteSnapshot, cms.Redirect) (cms.Redirect, error)) (RedirectView, error) {
-	var view RedirectView
-	err := s.inSite(ctx, who, ofRedirect(id, cms.Draft), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+	return inSite(ctx, s, who, ofRedirect(id, cms.Draft), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (view RedirectView, _ []written, err error) {
 		before, err := tx.Redirect(ctx, f.site.ID, cms.Draft, id)
 		if before, err = existingRedirect(f.locales, before, err); err != nil {
-			return err
+			return view, nil, err
 		}
 		after, err := rule(f, before)
-		if err != nil {
-			return err
-		}
 		was := f.viewRedirect(before)
-		if err := match.check(was); err != nil {
-			return err
+		if err == nil {
+			err = match.check(was)
 		}
-		view = was
-		if !s.stampRedirect(before, &after) {
-			return nil
-		}
-		if err := saveRedirects(ctx, tx, f, cms.RedirectChange{Before: &before, After: &after}); err != nil {
-			return err
+		if err != nil || !s.stampRedirect(before, &after) {
+			return was, nil, err
 		}
 		view = f.viewRedirect(after)
-		return s.record(ctx, tx, who.actor(), wroteRedirect(was, view))
+		return view, wroteRedirect(was, view), saveRedirects(ctx, tx, f, cms.RedirectChange{Before: &before, After: &after})
 	})
-	return view, err
 }
 
 // stampRedirect sets the time of a change of a draft, if there is one.
@@ -259,31 +239,26 @@ func (s *Service) stampRedirect(before cms.Redirect, after *cms.Redirect) bool {
 
 // RestoreRedirect restores a redirect that was deleted from the draft.
 func (s *Service) RestoreRedirect(ctx context.Context, who Caller, id cms.ID, body Empty) (RedirectView, error) {
-	var view RedirectView
-	err := s.inSite(ctx, who, ofAnyRedirect(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+	return inSite(ctx, s, who, ofAnyRedirect(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (view RedirectView, _ []written, err error) {
 		before, err := tx.Redirect(ctx, f.site.ID, cms.Draft, id)
 		if err == nil && !f.locales.Shows(before.LocaleID) {
 			err = cms.NotFound(cms.KindRedirect)
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			err = body.check()
 		}
-		if err := body.check(); err != nil {
-			return err
+		if err != nil {
+			return view, nil, err
 		}
 		if before.DeletedAt == nil {
-			return cms.Conflict("The redirect is not deleted")
+			return view, nil, cms.Conflict("The redirect is not deleted")
 		}
 		after := before
 		after.DeletedAt = nil
 		s.stampRedirect(before, &after)
-		if err := saveRedirects(ctx, tx, f, cms.RedirectChange{Before: &before, After: &after}); err != nil {
-			return err
-		}
 		view = f.viewRedirect(after)
-		return s.record(ctx, tx, who.actor(), wroteRedirect(nil, view))
+		return view, wroteRedirect(nil, view), saveRedirects(ctx, tx, f, cms.RedirectChange{Before: &before, After: &after})
 	})
-	return view, err
 }
 
 // saveRedirects stores changes of drafts, unless a source is taken or redirects would
@@ -322,8 +297,8 @@ func storeRedirects(ctx context.Context, tx cms.Tx, changes []cms.RedirectChange
 }
 
 // wroteRedirect is a write of a redirect; before is nil for a new one.
-func wroteRedirect(before any, after RedirectView) written {
-	return written{cms.KindRedirect, after.ID, after.SiteID, before, after}
+func wroteRedirect(before any, after RedirectView) []written {
+	return []written{{cms.KindRedirect, after.ID, after.SiteID, before, after}}
 }
 
 // hasRedirect returns NotFound for a redirect that neither version has.
@@ -355,37 +330,27 @@ func (f siteSnapshot) checkRedirects(ctx context.Context, r cms.Reader, ids []cm
 }
 
 // DiscardRedirect takes a redirect's draft, deleted or not, back to what is live. One
-// that was never live is deleted, and gone is true.
-func (s *Service) DiscardRedirect(ctx context.Context, who Caller, id cms.ID, body Empty) (view RedirectView, gone bool, err error) {
+// that was never live is deleted.
+func (s *Service) DiscardRedirect(ctx context.Context, who Caller, id cms.ID, body Empty) (RedirectView, error) {
 	t := target{kind: cms.KindRedirect, ref: Ref{ID: id}, exists: hasRedirect}
-	err = s.inSite(ctx, who, t, cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
-		if err := hasRedirect(ctx, tx, f.site.ID, id); err != nil {
-			return err
-		}
-		draft, err := tx.Redirect(ctx, f.site.ID, cms.Draft, id)
-		if err == nil && !f.locales.Shows(draft.LocaleID) {
-			err = cms.NotFound(cms.KindRedirect)
+	return inSite(ctx, s, who, t, cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (view RedirectView, _ []written, err error) {
+		err = f.checkRedirects(ctx, tx, []cms.ID{id})
+		if err == nil {
+			err = body.check()
 		}
 		if err != nil {
-			return err
-		}
-		if err := body.check(); err != nil {
-			return err
+			return view, nil, err
 		}
 		changes, writes, err := s.discardedRedirects(ctx, tx, f, []cms.ID{id}, nil)
 		if err != nil {
-			return err
+			return view, nil, err
 		}
 		if err := saveRedirects(ctx, tx, f, changes...); err != nil {
-			return err
+			return view, nil, err
 		}
-		if draft, err = tx.Redirect(ctx, f.site.ID, cms.Draft, id); err != nil {
-			return err
-		}
-		view, gone = f.viewRedirect(draft), draft.DeletedAt != nil
-		return s.record(ctx, tx, who.actor(), writes...)
+		draft, err := tx.Redirect(ctx, f.site.ID, cms.Draft, id)
+		return f.viewRedirect(draft), writes, err
 	})
-	return view, gone, err
 }
 
 // discardedRedirects computes what takes drafts back to what is live. selects reports
@@ -413,7 +378,7 @@ func (s *Service) discardedRedirects(ctx context.Context, r cms.Reader, f siteSn
 		}
 		changes = append(changes, cms.RedirectChange{Before: draft, After: &after})
 		if !after.SameContent(*draft) || (after.DeletedAt == nil) != (draft.DeletedAt == nil) {
-			writes = append(writes, wroteRedirect(f.viewRedirect(*draft), f.viewRedirect(after)))
+			writes = append(writes, wroteRedirect(f.viewRedirect(*draft), f.viewRedirect(after))...)
 		}
 	}
 	return changes, writes, nil

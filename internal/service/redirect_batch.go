@@ -23,9 +23,8 @@ func (s *Service) BatchRedirects(ctx context.Context, who Caller, in Input[cms.R
 	if err != nil {
 		return nil, err
 	}
-	var results []RedirectResult
 	locked := false
-	err = s.inSite(ctx, who, ofSite(batch.SiteID.Value), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+	results, err := inSite(ctx, s, who, ofSite(batch.SiteID.Value), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) ([]RedirectResult, []written, error) {
 		locked = true
 		ops := batch.Operations.Value
 		touched(ctx, len(ops))
@@ -35,16 +34,13 @@ func (s *Service) BatchRedirects(ctx context.Context, who Caller, in Input[cms.R
 			b.failed.worst = cms.ErrInvalid
 		}
 		if err := b.load(ctx, tx, ops); err != nil {
-			return err
+			return nil, nil, err
 		}
-		results = make([]RedirectResult, len(ops))
+		results := make([]RedirectResult, len(ops))
 		for i, op := range ops {
 			results[i] = b.operate(i, op)
 		}
-		if err := b.store(ctx, tx); err != nil {
-			return err
-		}
-		return s.record(ctx, tx, who.actor(), b.writes...)
+		return results, b.writes, b.store(ctx, tx)
 	})
 	if code := cms.CodeOf(err); !locked && (code == cms.CodeNotFound || code == cms.CodeForbidden) {
 		// The body is checked before what it names.
@@ -149,9 +145,9 @@ func (b *redirectBatch) named(source string, localeID cms.ID) cms.ID {
 func (b *redirectBatch) save(i int, before *cms.Redirect, after cms.Redirect) RedirectResult {
 	result := RedirectResult{Deleted: after.DeletedAt != nil}
 	if before == nil {
-		b.writes = append(b.writes, wroteRedirect(nil, b.viewRedirect(after)))
+		b.writes = append(b.writes, wroteRedirect(nil, b.viewRedirect(after))...)
 	} else if b.svc.stampRedirect(*before, &after) {
-		b.writes = append(b.writes, wroteRedirect(b.viewRedirect(*before), b.viewRedirect(after)))
+		b.writes = append(b.writes, wroteRedirect(b.viewRedirect(*before), b.viewRedirect(after))...)
 	} else {
 		result.Redirect = b.viewRedirect(*before)
 		return result

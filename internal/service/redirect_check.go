@@ -194,7 +194,7 @@ func (s *Service) dropDrafts(ctx context.Context, tx cms.Tx, by actor, f siteSna
 		after.DeletedAt = new(s.now())
 		s.stampRedirect(*drafts[id], &after)
 		changes = append(changes, cms.RedirectChange{Before: drafts[id], After: &after})
-		writes = append(writes, wroteRedirect(f.viewRedirect(*drafts[id]), f.viewRedirect(after)))
+		writes = append(writes, wroteRedirect(f.viewRedirect(*drafts[id]), f.viewRedirect(after))...)
 	}
 	if len(changes) == 0 {
 		return nil

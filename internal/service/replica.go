@@ -68,7 +68,7 @@ type progress struct {
 // then checks that nothing has changed since that progress. So the replica had
 // every change that was known by then, and the result may be cached under any
 // version that was taken before, like one from the store.
-func (s *Service) readReplica(ctx context.Context, who Caller, siteID *cms.ID, read func(context.Context, source) error) (ok bool) {
+func (s *Service) readReplica(ctx context.Context, who Caller, siteID *cms.ID, read func(context.Context, cms.Source) error) (ok bool) {
 	defer func() { s.Replica.events.Read(ok) }()
 	at := s.Replica.progress.Load()
 	if at == nil || !s.Listening() {

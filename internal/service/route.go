@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"reflect"
 	"slices"
 
 	"galley/internal/cms"
@@ -10,16 +9,13 @@ import (
 
 // Route reads a route.
 func (s *Service) Route(ctx context.Context, who Caller, ref Ref) (cms.Route, error) {
-	var route cms.Route
-	err := s.viewSite(ctx, who, ofRoute(ref), func(ctx context.Context, r cms.Reader, f siteSnapshot) error {
+	return viewSite(ctx, s, who, ofRoute(ref), func(ctx context.Context, r cms.Reader, f siteSnapshot) (cms.Route, error) {
 		id, err := findRoute(ctx, r, f.site.ID, ref)
 		if err != nil {
-			return err
+			return cms.Route{}, err
 		}
-		route, err = existingRoute(r.Route(ctx, f.site.ID, id))
-		return err
+		return existingRoute(r.Route(ctx, f.site.ID, id))
 	})
-	return route, err
 }
 
 func existingRoute(route cms.Route, err error) (cms.Route, error) {
@@ -73,26 +69,17 @@ func lockRoute(ctx context.Context, tx cms.Tx, siteID cms.ID, ref Ref) (cms.Rout
 
 // Routes lists the routes of a site.
 func (s *Service) Routes(ctx context.Context, who Caller, siteID cms.ID, q cms.ListQuery) (cms.List[cms.Route], error) {
-	var list cms.List[cms.Route]
-	err := s.viewSite(ctx, who, ofSite(siteID), func(ctx context.Context, r cms.Reader, _ siteSnapshot) error {
-		if q.After != cms.NoID {
-			if _, err := r.Route(ctx, siteID, q.After); err != nil {
-				return cursorError(err)
-			}
+	return viewSite(ctx, s, who, ofSite(siteID), func(ctx context.Context, r cms.Reader, _ siteSnapshot) (list cms.List[cms.Route], err error) {
+		err = checkCursor(q, func() error {
+			_, err := r.Route(ctx, siteID, q.After)
+			return err
+		})
+		if err != nil {
+			return list, err
 		}
 		routes, err := r.Routes(ctx, siteID, q)
-		list = cms.CutList(routes, q.Limit)
-		return err
+		return cms.CutList(routes, q.Limit), err
 	})
-	return list, err
-}
-
-// cursorError turns a cursor that is not found into a bad request.
-func cursorError(err error) error {
-	if cms.CodeOf(err) == cms.CodeNotFound {
-		return cms.ErrCursor
-	}
-	return err
 }
 
 // CreateRoute creates a route.
@@ -101,18 +88,13 @@ func (s *Service) CreateRoute(ctx context.Context, who Caller, in Input[cms.NewR
 	if err != nil {
 		return cms.Route{}, err
 	}
-	var route cms.Route
-	err = s.inSite(ctx, who, ofSite(n.SiteID.Value), cms.LockShared, func(tx cms.Tx, f siteSnapshot) error {
-		route = cms.Route{ID: cms.NewID(), SiteID: f.site.ID, Pathname: n.Pathname.Value, CreatedAt: s.now()}
+	return inSite(ctx, s, who, ofSite(n.SiteID.Value), cms.LockShared, func(tx cms.Tx, f siteSnapshot) (cms.Route, []written, error) {
+		route := cms.Route{ID: cms.NewID(), SiteID: f.site.ID, Pathname: n.Pathname.Value, CreatedAt: s.now()}
 		if err := s.moveClaims(ctx, tx, who.actor(), f, claimMove{after: route.Claims()}); err != nil {
-			return err
+			return route, nil, err
 		}
-		if err := tx.CreateRoute(ctx, route); err != nil {
-			return err
-		}
-		return s.record(ctx, tx, who.actor(), written{cms.KindRoute, route.ID, route.SiteID, nil, route})
+		return route, wroteRoute(nil, route), tx.CreateRoute(ctx, route)
 	})
-	return route, err
 }
 
 // UpdateRoute changes a route.
@@ -134,28 +116,23 @@ func (s *Service) DeleteRoute(ctx context.Context, who Caller, ref Ref, match Ma
 }
 
 func (s *Service) changeRoute(ctx context.Context, who Caller, ref Ref, match Match[cms.Route], rule func(cms.Route) (cms.Route, error)) (cms.Route, error) {
-	var after cms.Route
-	err := s.inSite(ctx, who, ofRoute(ref), cms.LockShared, func(tx cms.Tx, f siteSnapshot) error {
+	return inSite(ctx, s, who, ofRoute(ref), cms.LockShared, func(tx cms.Tx, f siteSnapshot) (after cms.Route, _ []written, err error) {
 		before, err := lockRoute(ctx, tx, f.site.ID, ref)
 		if err != nil {
-			return err
+			return after, nil, err
 		}
-		if after, err = rule(before); err != nil {
-			return err
-		}
-		if err := match.check(before); err != nil {
-			return err
-		}
-		if reflect.DeepEqual(before, after) {
-			return nil
+		after, changed, err := match.apply(before, rule)
+		if err != nil || !changed {
+			return after, nil, err
 		}
 		if err := s.moveClaims(ctx, tx, who.actor(), f, claimMove{before: before.Claims(), after: after.Claims()}); err != nil {
-			return err
+			return after, nil, err
 		}
-		if err := tx.UpdateRoute(ctx, after); err != nil {
-			return err
-		}
-		return s.record(ctx, tx, who.actor(), written{cms.KindRoute, after.ID, after.SiteID, before, after})
+		return after, wroteRoute(before, after), tx.UpdateRoute(ctx, after)
 	})
-	return after, err
+}
+
+// wroteRoute is a write of a route; before is nil for a new one.
+func wroteRoute(before any, after cms.Route) []written {
+	return []written{{cms.KindRoute, after.ID, after.SiteID, before, after}}
 }

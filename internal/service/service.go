@@ -97,13 +97,6 @@ func (e Empty) check() error {
 // matches everything.
 type Match[T any] func(current T) bool
 
-func (m Match[T]) check(current T) error {
-	if m != nil && !m(current) {
-		return cms.ErrPreconditionFailed
-	}
-	return nil
-}
-
 // Ref names a locale, page, route or publish: by id, or by its code or pathname within
 // a site. With an id, SiteID may still be given and must then be its site.
 type Ref struct {

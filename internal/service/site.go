@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 // Site reads a site.
 func (s *Service) Site(ctx context.Context, who Caller, id cms.ID) (cms.Site, error) {
 	var site cms.Site
-	err := s.read(ctx, who, &id, func(ctx context.Context, from source) (err error) {
+	err := s.read(ctx, who, &id, func(ctx context.Context, from cms.Source) (err error) {
 		site, err = who.checkSite(from.Site(ctx, id))
 		return err
 	})
@@ -21,25 +22,23 @@ func (s *Service) Site(ctx context.Context, who Caller, id cms.ID) (cms.Site, er
 // Sites lists the sites that the caller reaches. workspaceID is NoID unless
 // the caller named one.
 func (s *Service) Sites(ctx context.Context, who Caller, workspaceID cms.ID, q cms.ListQuery) (cms.List[cms.Site], error) {
-	var list cms.List[cms.Site]
-	err := s.store.View(ctx, func(r cms.Reader) error {
+	return view(ctx, s, func(r cms.Reader) (list cms.List[cms.Site], err error) {
 		if err := ownWorkspace(ctx, r, who, workspaceID); err != nil {
-			return err
+			return list, err
 		}
-		if q.After != cms.NoID {
+		err = checkCursor(q, func() error {
 			site, err := r.Site(ctx, q.After)
-			if err != nil {
-				return cursorError(err)
+			if err == nil && who.reaches(site) != nil {
+				err = cms.ErrCursor
 			}
-			if who.reaches(site) != nil {
-				return cms.ErrCursor
-			}
+			return err
+		})
+		if err != nil {
+			return list, err
 		}
 		sites, err := r.Sites(ctx, who.WorkspaceID(), who.App.SiteIDs, q)
-		list = cms.CutList(sites, q.Limit)
-		return err
+		return cms.CutList(sites, q.Limit), err
 	})
-	return list, err
 }
 
 // ownWorkspace checks the right to a workspace that a request names.
@@ -63,58 +62,43 @@ func (s *Service) CreateSite(ctx context.Context, who Caller, in Input[cms.NewSi
 	if err != nil {
 		return cms.Site{}, err
 	}
-	var site cms.Site
-	err = s.inTx(ctx, func(tx cms.Tx) error {
+	return inTx(ctx, s, who, func(tx cms.Tx) (site cms.Site, _ []written, err error) {
 		if err := ownWorkspace(ctx, tx, who, n.WorkspaceID.Value); err != nil {
-			return err
+			return site, nil, err
 		}
 		now := s.now()
-		site = cms.Site{
-			ID: cms.NewID(), WorkspaceID: who.WorkspaceID(), Name: n.Name.Value, HostOrigin: n.HostOrigin.Value,
-			PublicAPIKey: cms.NewSiteKey(), KeyAccess: n.KeyAccess.Or(cms.AccessDraft),
-			LocaleMode: n.LocaleMode.Or(cms.LocalesInternal), AutoRedirects: n.AutoRedirects.Or(true), CreatedAt: now, UpdatedAt: now,
-		}
+		site = n.Apply(cms.Site{
+			ID: cms.NewID(), WorkspaceID: who.WorkspaceID(), PublicAPIKey: cms.NewSiteKey(), KeyAccess: cms.AccessDraft,
+			LocaleMode: cms.LocalesInternal, AutoRedirects: true, CreatedAt: now, UpdatedAt: now,
+		})
 		site.DefaultLocale = cms.Locale{
 			ID: cms.NewID(), SiteID: site.ID, Code: n.DefaultLocale.Or(cms.DefaultLocaleCode), CreatedAt: now,
 		}
 		site.DefaultLocaleID = site.DefaultLocale.ID
 		if err := tx.CreateSite(ctx, site); err != nil {
-			return err
+			return site, nil, err
 		}
-		if err := tx.CreateLocale(ctx, site.DefaultLocale); err != nil {
-			return err
-		}
-		return s.record(ctx, tx, who.actor(), wroteSite(nil, site))
+		return site, wroteSite(nil, site), tx.CreateLocale(ctx, site.DefaultLocale)
 	})
-	return site, err
 }
 
 // UpdateSite changes a site.
 func (s *Service) UpdateSite(ctx context.Context, who Caller, id cms.ID, in Input[cms.SitePatch], match Match[cms.Site]) (cms.Site, error) {
-	var after cms.Site
-	err := s.inSite(ctx, who, ofSite(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
-		before := f.site
+	return inSite(ctx, s, who, ofSite(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (cms.Site, []written, error) {
 		patch, err := in()
-		if err != nil {
-			return err
+		if err == nil {
+			err = match.check(f.site)
 		}
-		if err := match.check(before); err != nil {
-			return err
+		after := patch.Apply(f.site)
+		if err == nil {
+			err = s.patchLocales(ctx, tx, &after, slices.Clone(f.locales), patch)
 		}
-		after = patch.Apply(before)
-		if err := s.patchLocales(ctx, tx, &after, slices.Clone(f.locales), patch); err != nil {
-			return err
-		}
-		if after.SameAs(before) {
-			return nil
+		if err != nil || reflect.DeepEqual(f.site, after) {
+			return after, nil, err
 		}
 		after.UpdatedAt = s.now()
-		if err := tx.UpdateSite(ctx, after); err != nil {
-			return err
-		}
-		return s.record(ctx, tx, who.actor(), wroteSite(before, after))
+		return after, wroteSite(f.site, after), tx.UpdateSite(ctx, after)
 	})
-	return after, err
 }
 
 // patchLocales applies the parts of a patch that are about locales: which one is
@@ -228,70 +212,57 @@ func changePastDefault(ctx context.Context, tx cms.Tx, siteID, newDefault cms.ID
 
 // DeleteSite deletes a site; it can be restored until it is purged.
 func (s *Service) DeleteSite(ctx context.Context, who Caller, id cms.ID, match Match[cms.Site]) error {
-	return s.inSite(ctx, who, ofSite(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+	_, err := inSite(ctx, s, who, ofSite(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (cms.Site, []written, error) {
 		site := f.site
 		if err := match.check(site); err != nil {
-			return err
+			return site, nil, err
 		}
 		site.DeletedAt = new(s.now())
-		if err := tx.UpdateSite(ctx, site); err != nil {
-			return err
-		}
-		return s.record(ctx, tx, who.actor(), wroteSite(f.site, site))
+		return site, wroteSite(f.site, site), tx.UpdateSite(ctx, site)
 	})
+	return err
 }
 
 // RestoreSite restores a deleted site with all that it has.
 func (s *Service) RestoreSite(ctx context.Context, who Caller, id cms.ID, body Empty) (cms.Site, error) {
-	var site cms.Site
 	t := ofSite(id)
 	t.deleted = true
-	err := s.inSite(ctx, who, t, cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+	return inSite(ctx, s, who, t, cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (cms.Site, []written, error) {
+		site := f.site
 		if err := body.check(); err != nil {
-			return err
+			return site, nil, err
 		}
-		if f.site.DeletedAt == nil {
-			return cms.Conflict("The site is not deleted")
+		if site.DeletedAt == nil {
+			return site, nil, cms.Conflict("The site is not deleted")
 		}
-		site = f.site
 		site.DeletedAt, site.UpdatedAt = nil, s.now()
-		if err := tx.UpdateSite(ctx, site); err != nil {
-			return err
-		}
-		return s.record(ctx, tx, who.actor(), wroteSite(nil, site))
+		return site, wroteSite(nil, site), tx.UpdateSite(ctx, site)
 	})
-	return site, err
 }
 
 // RotateSiteKey replaces the public key of a site.
 func (s *Service) RotateSiteKey(ctx context.Context, who Caller, id cms.ID, in Input[cms.RotateKey]) (cms.Site, error) {
-	var site cms.Site
-	err := s.inSite(ctx, who, ofSite(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+	return inSite(ctx, s, who, ofSite(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (cms.Site, []written, error) {
+		site := f.site
 		rotate, err := in()
 		if err != nil {
-			return err
+			return site, nil, err
 		}
-		site = f.site
 		site.PublicAPIKey, site.UpdatedAt = cms.NewSiteKey(), s.now()
-		if err := tx.RotateSiteKey(ctx, site, rotate.Ends(site.UpdatedAt)); err != nil {
-			return err
-		}
-		return s.record(ctx, tx, who.actor(), wroteSite(f.site, site))
+		return site, wroteSite(f.site, site), tx.RotateSiteKey(ctx, site, rotate.Ends(site.UpdatedAt))
 	})
-	return site, err
 }
 
 // DuplicateSite copies a site with its locales, routes and pages.
 func (s *Service) DuplicateSite(ctx context.Context, who Caller, id cms.ID, in Input[cms.DuplicateSite]) (cms.Site, error) {
-	var twin cms.Site
-	err := s.inSite(ctx, who, ofSite(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) error {
+	return inSite(ctx, s, who, ofSite(id), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (twin cms.Site, _ []written, err error) {
 		if err := who.mayCreateSites(); err != nil {
-			return err
+			return twin, nil, err
 		}
 		need(ctx, func(n *cms.Needs) { n.Site = new(cms.NoID) })
 		ask, err := in()
 		if err != nil {
-			return err
+			return twin, nil, err
 		}
 		now := s.now()
 		twin = f.site
@@ -312,24 +283,20 @@ func (s *Service) DuplicateSite(ctx context.Context, who Caller, id cms.ID, in I
 			copies = append(copies, c)
 		}
 		if err := tx.CreateSite(ctx, twin); err != nil {
-			return err
+			return twin, nil, err
 		}
 		for _, l := range copies {
 			if err := tx.CreateLocale(ctx, l); err != nil {
-				return err
+				return twin, nil, err
 			}
 		}
 		rows, err := tx.CopySite(ctx, id, twin.ID, localeIDs, now)
 		if err != nil {
-			return err
+			return twin, nil, err
 		}
 		touched(ctx, rows)
-		if err := firstPublish(ctx, tx, who, twin.ID, now); err != nil {
-			return err
-		}
-		return s.record(ctx, tx, who.actor(), wroteSite(nil, twin))
+		return twin, wroteSite(nil, twin), firstPublish(ctx, tx, who, twin.ID, now)
 	})
-	return twin, err
 }
 
 // firstPublish notes the live version of a copied site, if it has one, as its
@@ -358,7 +325,7 @@ func (s *Service) PurgeSites(ctx context.Context, retention time.Duration) (int,
 	total := 0
 	for {
 		n := 0
-		err := s.inTx(ctx, func(tx cms.Tx) error {
+		err := s.write(ctx, func(tx cms.Tx) error {
 			sites, err := tx.PurgeSites(ctx, s.now().Add(-retention), purgeChunk)
 			n = len(sites)
 			for _, site := range sites {
@@ -378,6 +345,6 @@ func (s *Service) PurgeSites(ctx context.Context, retention time.Duration) (int,
 }
 
 // wroteSite is a write of a site; before is nil for a new one.
-func wroteSite(before any, after cms.Site) written {
-	return written{cms.KindSite, after.ID, after.ID, before, after}
+func wroteSite(before any, after cms.Site) []written {
+	return []written{{cms.KindSite, after.ID, after.ID, before, after}}
 }

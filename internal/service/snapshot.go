@@ -18,15 +18,9 @@ type siteSnapshot struct {
 
 const maxSnapshots = 20_000
 
-// source is where reads go: the store or its replica.
-type source interface {
-	cms.Reader
-	View(ctx context.Context, read func(cms.Reader) error) error
-}
-
 // read reads from one site, on the replica if that is current. A read that finds
 // the site itself must set siteID. It may run a second time, on the store.
-func (s *Service) read(ctx context.Context, who Caller, siteID *cms.ID, read func(context.Context, source) error) error {
+func (s *Service) read(ctx context.Context, who Caller, siteID *cms.ID, read func(context.Context, cms.Source) error) error {
 	if s.Replica != nil && s.readReplica(ctx, who, siteID, read) {
 		return nil
 	}
@@ -34,9 +28,9 @@ func (s *Service) read(ctx context.Context, who Caller, siteID *cms.ID, read fun
 }
 
 // viewSite reads from the site of a target in one consistent view.
-func (s *Service) viewSite(ctx context.Context, who Caller, t target, read func(context.Context, cms.Reader, siteSnapshot) error) error {
+func viewSite[T any](ctx context.Context, s *Service, who Caller, t target, read func(context.Context, cms.Reader, siteSnapshot) (T, error)) (result T, err error) {
 	siteID := t.ref.SiteID
-	return s.read(ctx, who, &siteID, func(ctx context.Context, from source) error {
+	err = s.read(ctx, who, &siteID, func(ctx context.Context, from cms.Source) error {
 		asOf := s.changes.version()
 		return from.View(ctx, func(r cms.Reader) error {
 			f, err := s.readSite(ctx, r, who, t, asOf)
@@ -44,9 +38,36 @@ func (s *Service) viewSite(ctx context.Context, who Caller, t target, read func(
 				return err
 			}
 			siteID = f.site.ID
-			return read(ctx, r, f)
+			result, err = read(ctx, r, f)
+			return err
 		})
 	})
+	return result, err
+}
+
+// view reads from the store in one consistent view.
+func view[T any](ctx context.Context, s *Service, read func(cms.Reader) (T, error)) (result T, err error) {
+	err = s.store.View(ctx, func(r cms.Reader) (err error) {
+		result, err = read(r)
+		return err
+	})
+	return result, err
+}
+
+// checkCursor returns ErrCursor if find does not find the cursor of a list.
+func checkCursor(q cms.ListQuery, find func() error) error {
+	if q.After == cms.NoID {
+		return nil
+	}
+	return cursorError(find())
+}
+
+// cursorError turns a cursor that is not found into a bad request.
+func cursorError(err error) error {
+	if cms.CodeOf(err) == cms.CodeNotFound {
+		return cms.ErrCursor
+	}
+	return err
 }
 
 // readSite returns the site of a target, or the error that the caller gets. It
@@ -148,7 +169,7 @@ func (s *Service) isCurrent(f siteSnapshot, revision int64) bool {
 
 // snapshotOf returns the snapshot with a revision that was read outside of a
 // view, unless the site has another by now.
-func (s *Service) snapshotOf(ctx context.Context, from source, siteID cms.ID, revision int64) (siteSnapshot, bool) {
+func (s *Service) snapshotOf(ctx context.Context, from cms.Source, siteID cms.ID, revision int64) (siteSnapshot, bool) {
 	if known, ok := s.snapshots.GetIfPresent(siteID); ok && s.isCurrent(known, revision) {
 		return known, true
 	}

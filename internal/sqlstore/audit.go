@@ -135,7 +135,7 @@ func auditFilter(ask cms.AuditQuery, old bool) (string, []any) {
 }
 
 func (q queries) Record(ctx context.Context, entries ...cms.AuditEntry) error {
-	var args []any
+	args := make([]any, 0, 10*len(entries))
 	for _, e := range entries {
 		args = append(args, e.WorkspaceID, e.ID, e.SiteID, e.ResourceID, e.AppID, e.RequestID, e.Kind, e.Operation,
 			nullText(e.Actor), statesOf(e))
@@ -179,9 +179,12 @@ var stateCoder = s2.MakeDict(stateDictionary, nil)
 // knownTexts are what the states of an entry repeat of its other columns: a
 // control character stands for each, which JSON never contains.
 func knownTexts(e cms.AuditEntry) [][]byte {
-	return [][]byte{
-		[]byte(e.ResourceID.String()), []byte(e.SiteID.String()), []byte(e.AppID.String()), e.At().AppendFormat(nil, "2006-01-02T15:04:"),
-	}
+	return [][]byte{idText(e.ResourceID), idText(e.SiteID), idText(e.AppID), e.At().AppendFormat(nil, "2006-01-02T15:04:")}
+}
+
+func idText(id cms.ID) []byte {
+	text, _ := id.MarshalText() // it never fails
+	return text
 }
 
 // statesOf packs the states of an entry.
@@ -189,11 +192,24 @@ func statesOf(e cms.AuditEntry) []byte {
 	if e.Before == nil && e.After == nil {
 		return []byte{}
 	}
-	text := bytes.Join([][]byte{e.Before, e.After}, []byte{0})
+	text := slices.Concat(e.Before, []byte{0}, e.After)
 	for i, known := range knownTexts(e) {
-		text = bytes.ReplaceAll(text, known, []byte{byte(1 + i)})
+		text = abbreviate(text, known, byte(1+i))
 	}
 	return stateCoder.Encode(nil, text)
+}
+
+// abbreviate replaces each occurrence of a known text by one byte, in place.
+func abbreviate(text, known []byte, by byte) []byte {
+	short := text[:0]
+	for {
+		before, after, found := bytes.Cut(text, known)
+		short = append(short, before...)
+		if !found {
+			return short
+		}
+		short, text = append(short, by), after
+	}
 }
 
 // setStates unpacks what statesOf has packed.

@@ -76,13 +76,13 @@ func TestArguments(t *testing.T) {
 		{(*time.Time)(nil), nil},
 		{cms.KeyHash{1, 2}, append([]byte{1, 2}, make([]byte, 30)...)},
 	} {
-		for name, got := range map[string]any{"SQLite": bound([]any{c.in})[0].Value, "PostgreSQL": arguments([]any{c.in})[0]} {
+		for name, got := range map[string]any{"SQLite": new(session).bind([]any{c.in})[0].Value, "PostgreSQL": arguments([]any{c.in})[0]} {
 			if !reflect.DeepEqual(got, c.want) {
 				t.Errorf("%s: %T %v became %T %v, want %T %v", name, c.in, c.in, got, got, c.want, c.want)
 			}
 		}
 	}
-	if got := bound([]any{id})[0].Value; !reflect.DeepEqual(got, id[:]) {
+	if got := new(session).bind([]any{id})[0].Value; !reflect.DeepEqual(got, id[:]) {
 		t.Errorf("SQLite: an id became %v", got)
 	}
 	if got := arguments([]any{id})[0]; got != (pgtype.UUID{Bytes: id, Valid: true}) {

@@ -26,20 +26,24 @@ type Finding struct {
 	Todo  string // "": nothing
 }
 
-func fine(check, format string, args ...any) Finding {
-	return Finding{check, LevelOK, fmt.Sprintf(format, args...), ""}
+func fine(format string, args ...any) Finding {
+	return Finding{Level: LevelOK, Found: fmt.Sprintf(format, args...)}
 }
 
-func warned(check, found, todo string) Finding { return Finding{check, LevelWarn, found, todo} }
+func warned(found, todo string) Finding { return Finding{Level: LevelWarn, Found: found, Todo: todo} }
 
-func failed(check, found, todo string) Finding { return Finding{check, LevelFail, found, todo} }
+func failed(found, todo string) Finding { return Finding{Level: LevelFail, Found: found, Todo: todo} }
 
-// broken is a check that could not be run.
-func broken(check string, err error) Finding {
-	return failed(check, err.Error(), "see what the message says")
+// broken is the finding of a check that could not be run.
+func broken(err error) Finding { return failed(err.Error(), "fix the error above") }
+
+// named sets the name of a check.
+func (f Finding) named(check string) Finding {
+	f.Check = check
+	return f
 }
 
-// reachTimeout bounds how long a database may take to answer at all.
+// reachTimeout bounds how long a database may take to respond.
 const reachTimeout = 5 * time.Second
 
 // IsNew reports whether a database has no schema yet.
@@ -61,96 +65,92 @@ func (s *Store) Reach(ctx context.Context) error {
 func (s *Store) Examine(ctx context.Context, deep bool) []Finding {
 	version, err := s.queries.schemaVersion(ctx)
 	if err != nil {
-		return []Finding{broken("schema", err)}
+		return []Finding{broken(err).named("schema")}
 	}
-	found := []Finding{judgeSchema(version, latestSchema)}
+	found := []Finding{judgeSchema(version, latestSchema).named("schema")}
 	schema := &schema{}
 	if version > 0 && version <= latestSchema {
 		if schema, err = schemaAt(ctx, version); err != nil {
-			return append(found, broken("schema", err))
+			return append(found, broken(err).named("schema"))
 		}
-		found = append(found, s.queries.examineTables(ctx, schema), s.queries.examineIndexes(ctx, schema))
+		found = append(found, s.queries.examineTables(ctx, schema).named("tables"), s.queries.examineIndexes(ctx, schema).named("indexes"))
 	}
 	return append(found, s.dialect.examine(ctx, s.queries, schema, deep)...)
 }
 
 func judgeSchema(version, latest int64) Finding {
-	const check = "schema"
 	switch {
 	case version == 0:
-		return warned(check, "the store has no schema yet", "start 'galley serve' or run 'galley migrate': both make it")
+		return warned("the store has no schema yet", "create it with 'galley serve' or 'galley migrate'")
 	case version < latest:
-		return warned(check, fmt.Sprintf("version %d, and this program's is %d", version, latest), "make a backup, then start 'galley serve' or run 'galley migrate'")
+		return warned(fmt.Sprintf("version %d; the latest is %d", version, latest), "make a backup, then start 'galley serve' or run 'galley migrate'")
 	case version > latest:
-		return failed(check, fmt.Sprintf("version %d, and this program knows versions up to %d", version, latest), "run the newer galley that the store was used with")
+		return failed(fmt.Sprintf("version %d; this program supports up to %d", version, latest), "use the newer galley that wrote the store")
 	}
-	return fine(check, "version %d, up to date", version)
+	return fine("version %d, up to date", version)
 }
 
 // examineTables checks that every table has every column.
 func (q queries) examineTables(ctx context.Context, schema *schema) Finding {
-	const check = "tables"
-	for _, t := range schema.tables {
-		if _, err := q.names(ctx, `select `+strings.Join(t.columnNames(), ", ")+` from `+t.name+` limit 0`); err != nil {
-			return failed(check, fmt.Sprintf("table %s can't be read: %s", t.name, err), "restore the last backup into an empty store")
+	for _, name := range schema.names {
+		if _, err := q.names(ctx, `select `+strings.Join(schema.tables[name].names, ", ")+` from `+name+` limit 0`); err != nil {
+			return failed(fmt.Sprintf("can't read table %s: %s", name, err), "restore the last backup to an empty store")
 		}
 	}
-	return fine(check, "all %d are there with all their columns", len(schema.tables))
+	return fine("all %d tables have all their columns", len(schema.names))
 }
 
 func (q queries) examineIndexes(ctx context.Context, schema *schema) Finding {
-	const check = "indexes"
 	names, err := q.names(ctx, q.dialect.indexes)
 	if err != nil {
-		return broken(check, err)
+		return broken(err)
 	}
 	missing := slices.DeleteFunc(slices.Clone(schema.indexes), func(name string) bool { return slices.Contains(names, name) })
 	if len(missing) > 0 {
-		return failed(check, "missing or not valid: "+strings.Join(missing, ", "), "fill an empty store with 'galley copy': it has them all")
+		return failed("missing or invalid: "+strings.Join(missing, ", "), "copy the store to an empty one with 'galley copy', which creates them")
 	}
-	return fine(check, "all %d are there", len(schema.indexes))
+	return fine("all %d indexes exist", len(schema.indexes))
 }
 
 // examineSQLite runs the checks that only SQLite has.
 func examineSQLite(ctx context.Context, q queries, _ *schema, deep bool) []Finding {
-	return []Finding{q.examineJournal(ctx), q.examineFile(ctx, deep)}
+	check, statements := "quick check", []string{`pragma quick_check(5)`}
+	if deep {
+		check, statements = "deep check", []string{`pragma integrity_check(5)`,
+			`select "table" || ' has a row without its ' || parent from pragma_foreign_key_check limit 5`}
+	}
+	return []Finding{q.examineJournal(ctx).named("journal"), q.examineFile(ctx, statements).named(check)}
 }
 
 // examineJournal checks the settings that make a commit durable.
 func (q queries) examineJournal(ctx context.Context) Finding {
-	const check = "journal"
-	mode, err := q.names(ctx, `pragma journal_mode`)
-	if err != nil {
-		return broken(check, err)
-	}
-	sync, err := q.names(ctx, `pragma synchronous`)
-	if err != nil {
-		return broken(check, err)
-	}
 	const wal, full = "wal", "2"
-	if mode[0] != wal || sync[0] != full {
-		return failed(check, fmt.Sprintf("mode %s and synchronous %s instead of %s and %s", mode[0], sync[0], wal, full), "keep the data folder on a local disk: network file systems can't do it")
+	mode, err := value[string](ctx, q, `pragma journal_mode`)
+	if err != nil {
+		return broken(err)
 	}
-	return fine(check, "write-ahead log, synced at every commit")
+	sync, err := value[string](ctx, q, `pragma synchronous`)
+	if err != nil {
+		return broken(err)
+	}
+	if mode != wal || sync != full {
+		return failed(fmt.Sprintf("mode %s and synchronous %s instead of %s and %s", mode, sync, wal, full), "move the data folder to a local disk: network file systems don't support it")
+	}
+	return fine("write-ahead log, synced at every commit")
 }
 
-// examineFile lets SQLite check the file itself.
-func (q queries) examineFile(ctx context.Context, deep bool) Finding {
-	check, queries := "quick check", []string{`pragma quick_check(5)`}
-	if deep {
-		check, queries = "deep check", []string{`pragma integrity_check(5)`,
-			`select "table" || ' has a row without its ' || parent from pragma_foreign_key_check limit 5`}
-	}
+// examineFile runs SQLite's own checks of the file.
+func (q queries) examineFile(ctx context.Context, statements []string) Finding {
 	var problems []string
-	for _, query := range queries {
-		said, err := q.names(ctx, query)
+	for _, statement := range statements {
+		lines, err := q.names(ctx, statement)
 		if err != nil {
-			said = []string{err.Error()}
+			lines = []string{err.Error()}
 		}
-		problems = append(problems, slices.DeleteFunc(said, func(line string) bool { return line == "ok" })...)
+		problems = append(problems, slices.DeleteFunc(lines, func(line string) bool { return line == "ok" })...)
 	}
 	if len(problems) > 0 {
-		return failed(check, "the database file is damaged: "+strings.Join(problems, "; "), "stop the server, put the data folder aside, and restore the last backup into a new one")
+		return failed("the database file is damaged: "+strings.Join(problems, "; "), "stop the server, move the data folder away, and restore the last backup to a new one")
 	}
-	return fine(check, "the database file is sound")
+	return fine("the database file is intact")
 }

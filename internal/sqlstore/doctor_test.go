@@ -85,7 +85,7 @@ func TestExamineOfAnUnusedStore(t *testing.T) {
 		if f := findings(t, s, false)["schema"]; f.Level != LevelWarn {
 			t.Errorf("%s: %v", name, f)
 		}
-		if there, err := s.queries.tablesThere(t.Context()); err != nil || len(there) > 0 {
+		if there, err := s.queries.names(t.Context(), s.dialect.tables); err != nil || len(there) > 0 {
 			t.Errorf("%s: an examination made %v (%v)", name, there, err)
 		}
 	}

@@ -25,22 +25,19 @@ type Snapshot struct {
 }
 
 // ErrNoSchema reports that a store has no schema.
-var ErrNoSchema = errors.New("there is nothing in the store: no galley has used it yet")
+var ErrNoSchema = errors.New("the store is empty: it has no schema yet")
 
 // Snapshot lets a callback read everything from one snapshot, while others write.
 // It changes nothing, whatever the schema's version.
 func (s *Store) Snapshot(ctx context.Context, use func(*Snapshot) error) error {
 	return s.engine.view(ctx, func(c conn) error {
 		q := queries{conn: c, dialect: s.dialect}
-		version, err := q.schemaVersion(ctx)
+		version, err := q.knownVersion(ctx)
 		if err != nil {
 			return err
 		}
-		switch {
-		case version == 0:
+		if version == 0 {
 			return ErrNoSchema
-		case version > latestSchema:
-			return &NewerStoreError{version, latestSchema}
 		}
 		schema, err := schemaAt(ctx, version)
 		if err != nil {
@@ -52,8 +49,8 @@ func (s *Store) Snapshot(ctx context.Context, use func(*Snapshot) error) error {
 
 // Count returns the number of all rows.
 func (s *Snapshot) Count(ctx context.Context) (total int64, err error) {
-	for _, t := range s.schema.tables {
-		n, err := value[int64](ctx, s.queries, `select count(*) from `+t.name)
+	for _, name := range s.schema.names {
+		n, err := value[int64](ctx, s.queries, `select count(*) from `+name)
 		if err != nil {
 			return 0, err
 		}
@@ -64,9 +61,9 @@ func (s *Snapshot) Count(ctx context.Context) (total int64, err error) {
 
 // Dump sends every row of every table. The rows of a table have no order.
 func (s *Snapshot) Dump(ctx context.Context, to Sink) error {
-	for _, t := range s.schema.tables {
-		if err := s.dumpTable(ctx, t, to); err != nil {
-			return fmt.Errorf("table %s: %w", t.name, err)
+	for _, name := range s.schema.names {
+		if err := s.dumpTable(ctx, s.schema.tables[name], to); err != nil {
+			return fmt.Errorf("table %s: %w", name, err)
 		}
 	}
 	return nil
@@ -85,8 +82,7 @@ func (c cell) Scan(src any) (err error) {
 }
 
 func (s *Snapshot) dumpTable(ctx context.Context, t table, to Sink) error {
-	names := t.columnNames()
-	if err := to.Table(t.name, names); err != nil {
+	if err := to.Table(t.name, t.names); err != nil {
 		return err
 	}
 	values, cells := make([]any, len(t.columns)), make([]any, len(t.columns))
@@ -94,7 +90,7 @@ func (s *Snapshot) dumpTable(ctx context.Context, t table, to Sink) error {
 		cells[i] = cell{c, &values[i]}
 	}
 	var refused error // by the sink: no error of the engine
-	err := s.queries.conn.query(ctx, `select `+strings.Join(names, ", ")+` from `+t.name, nil, func(r row) error {
+	err := s.queries.conn.query(ctx, `select `+strings.Join(t.names, ", ")+` from `+t.name, nil, func(r row) error {
 		err := r.Scan(cells...)
 		if err == nil {
 			err = ctx.Err()

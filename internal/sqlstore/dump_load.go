@@ -44,7 +44,11 @@ func (s *Store) Load(ctx context.Context, version int64, send func(Sink) error) 
 	// A store that is neither empty nor ready is of no use: this is not cancelled.
 	ctx = context.WithoutCancel(ctx)
 	if _, err = s.Migrate(ctx); err == nil {
-		err = s.gatherStatistics(ctx)
+		schema, err = schemaAt(ctx, latestSchema)
+	}
+	if err == nil {
+		_, err = s.db.ExecContext(ctx, s.dialect.filled(schema.names))
+		err = s.fail(ctx, err)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotReady, err)
@@ -52,40 +56,33 @@ func (s *Store) Load(ctx context.Context, version int64, send func(Sink) error) 
 	return nil
 }
 
-func (s *Store) gatherStatistics(ctx context.Context) error {
-	schema, err := schemaAt(ctx, latestSchema)
-	if err != nil {
-		return err
-	}
-	_, err = s.db.ExecContext(ctx, s.dialect.filled(schema.tableNames()))
-	return s.fail(ctx, err)
-}
-
 // withoutIndexes drops the schema's indexes and creates them again after a callback
 // has filled the tables: to sort once costs less than many inserts.
 func (q queries) withoutIndexes(ctx context.Context, schema *schema, fill func() error) error {
-	for _, statement := range q.dialect.fill {
-		if err := q.run(ctx, statement); err != nil {
-			return err
-		}
-	}
 	type index struct{ name, definition string }
 	indexes, err := all(ctx, q, func(r row) (i index, err error) { return i, r.Scan(&i.name, &i.definition) }, q.dialect.definitions)
 	if err != nil {
 		return err
 	}
-	indexes = slices.DeleteFunc(indexes, func(i index) bool { return !slices.Contains(schema.indexes, i.name) })
+	before, after := slices.Clone(q.dialect.fill), []string{}
 	for _, i := range indexes {
-		if err := q.run(ctx, `drop index `+i.name); err != nil {
-			return err
+		if slices.Contains(schema.indexes, i.name) {
+			before, after = append(before, `drop index `+i.name), append(after, i.definition)
 		}
+	}
+	if err := q.runAll(ctx, before); err != nil {
+		return err
 	}
 	if err := fill(); err != nil {
 		return err
 	}
-	for _, i := range indexes {
-		if err := q.run(ctx, i.definition); err != nil {
-			return fmt.Errorf("index %s: %w", i.name, err)
+	return q.runAll(ctx, after)
+}
+
+func (q queries) runAll(ctx context.Context, statements []string) error {
+	for _, statement := range statements {
+		if err := q.run(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
 		}
 	}
 	return nil
@@ -94,14 +91,11 @@ func (q queries) withoutIndexes(ctx context.Context, schema *schema, fill func()
 // prepareLoad creates the schema of the rows; they are migrated after the load.
 func (s *Store) prepareLoad(ctx context.Context, version int64) (*schema, error) {
 	if version > latestSchema {
-		return nil, fmt.Errorf("the rows are of schema version %d, and this program knows versions up to %d: use a newer galley", version, latestSchema)
+		return nil, fmt.Errorf("the rows have schema version %d and this program supports up to %d: use a newer galley", version, latestSchema)
 	}
-	there, err := s.queries.schemaVersion(ctx)
+	there, err := s.queries.knownVersion(ctx)
 	if err != nil {
 		return nil, err
-	}
-	if there > latestSchema {
-		return nil, &NewerStoreError{there, latestSchema}
 	}
 	newest, err := schemaAt(ctx, max(there, version))
 	if err != nil {
@@ -111,7 +105,7 @@ func (s *Store) prepareLoad(ctx context.Context, version int64) (*schema, error)
 		return nil, err
 	}
 	if there > version {
-		return nil, fmt.Errorf("the store is empty, but its schema is of version %d already, and the rows are of version %d: name a new folder or a database without tables, or run 'galley migrate' on the store that they are from first", there, version)
+		return nil, fmt.Errorf("the store is empty but already has schema version %d, and the rows have version %d: use a new folder or a database without tables, or run 'galley migrate' on the source first", there, version)
 	}
 	provider, err := s.provider()
 	if err != nil {
@@ -125,15 +119,15 @@ func (s *Store) prepareLoad(ctx context.Context, version int64) (*schema, error)
 
 // checkEmpty returns an error if one of the tables that exist has a row.
 func (q queries) checkEmpty(ctx context.Context, schema *schema) error {
-	there, err := q.tablesThere(ctx)
+	there, err := q.names(ctx, q.dialect.tables)
 	if err != nil {
 		return err
 	}
-	for _, t := range schema.tables {
-		if !there[t.name] {
+	for _, name := range schema.names {
+		if !slices.Contains(there, name) {
 			continue
 		}
-		found, err := values[int64](ctx, q, `select 1 from `+t.name+` limit 1`)
+		found, err := values[int64](ctx, q, `select 1 from `+name+` limit 1`)
 		if err != nil {
 			return err
 		}
@@ -144,7 +138,7 @@ func (q queries) checkEmpty(ctx context.Context, schema *schema) error {
 	return nil
 }
 
-// The loader inserts about so many values, or bytes, at a time.
+// The loader inserts about this many values, or bytes, at a time.
 const (
 	insertValues = 4800
 	insertBytes  = 1 << 20
@@ -161,17 +155,17 @@ type loader struct {
 	bytes int
 }
 
-// Table begins a table.
+// Table starts a table.
 func (l *loader) Table(name string, columns []string) error {
 	if err := l.flush(); err != nil {
 		return err
 	}
 	var known bool
-	if l.table, known = l.schema.table(name); !known {
+	if l.table, known = l.schema.tables[name]; !known {
 		return fmt.Errorf("the schema has no table %s", name)
 	}
-	if want := l.table.columnNames(); !slices.Equal(columns, want) {
-		return fmt.Errorf("table %s has the columns %v where the schema has %v", name, columns, want)
+	if !slices.Equal(columns, l.table.names) {
+		return fmt.Errorf("table %s has the columns %v where the schema has %v", name, columns, l.table.names)
 	}
 	return nil
 }
@@ -216,7 +210,7 @@ func (l *loader) flush() error {
 	if len(l.args) == 0 {
 		return nil
 	}
-	into := l.table.name + ` (` + strings.Join(l.table.columnNames(), ", ") + `)`
+	into := l.table.name + ` (` + strings.Join(l.table.names, ", ") + `)`
 	if _, err := l.queries.insert(l.ctx, false, into, len(l.table.columns), l.args, ""); err != nil {
 		return fmt.Errorf("table %s: %w", l.table.name, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -16,43 +17,20 @@ import (
 
 // schema is the result of the migrations up to a version, independent of the engine.
 type schema struct {
-	tables  []table // each after those that it refers to
+	names   []string // of the tables, each after those that it refers to
+	tables  map[string]table
 	indexes []string
 }
 
 type table struct {
 	name    string
+	names   []string // of the columns
 	columns []column
 }
 
 type column struct {
 	name string
 	word string // its type, as migrations write it
-}
-
-func (t table) columnNames() []string {
-	names := make([]string, len(t.columns))
-	for i, c := range t.columns {
-		names[i] = c.name
-	}
-	return names
-}
-
-func (s *schema) tableNames() []string {
-	names := make([]string, len(s.tables))
-	for i, t := range s.tables {
-		names[i] = t.name
-	}
-	return names
-}
-
-func (s *schema) table(name string) (table, bool) {
-	for _, t := range s.tables {
-		if t.name == name {
-			return t, true
-		}
-	}
-	return table{}, false
 }
 
 // schemaAt returns the schema of a version. It runs the migrations on a database in
@@ -94,27 +72,27 @@ func schemaAt(ctx context.Context, version int64) (found *schema, err error) {
 
 func (q queries) readSchema(ctx context.Context) (*schema, error) {
 	// A table can only refer to one that was created before.
-	names, err := q.names(ctx, `select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by rowid`)
+	names, err := q.names(ctx, `select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name <> ? order by rowid`, versionTable)
 	if err != nil {
 		return nil, err
 	}
-	var s schema
+	s := schema{names: names, tables: map[string]table{}}
 	for _, name := range names {
-		if name == versionTable {
-			continue
-		}
-		columns, err := all(ctx, q, scanColumn, `select name, type from pragma_table_info(?) order by cid`, name)
-		if err != nil {
+		t := table{name: name}
+		if t.columns, err = all(ctx, q, scanColumn, `select name, type from pragma_table_info(?) order by cid`, name); err != nil {
 			return nil, fmt.Errorf("table %s: %w", name, err)
 		}
-		s.tables = append(s.tables, table{name, columns})
+		for _, c := range t.columns {
+			t.names = append(t.names, c.name)
+		}
+		s.tables[name] = t
 	}
 	s.indexes, err = q.names(ctx, `select name from sqlite_master where type = 'index' and sql is not null order by name`)
 	return &s, err
 }
 
-func (q queries) names(ctx context.Context, query string) ([]string, error) {
-	return values[string](ctx, q, query)
+func (q queries) names(ctx context.Context, query string, args ...any) ([]string, error) {
+	return values[string](ctx, q, query, args...)
 }
 
 func scanColumn(r row) (c column, err error) {
@@ -195,18 +173,18 @@ const versionTable = "goose_db_version"
 // schemaVersion returns the version of a store's schema, 0 if it has none.
 // It changes nothing.
 func (q queries) schemaVersion(ctx context.Context) (int64, error) {
-	there, err := q.tablesThere(ctx)
-	if err != nil || !there[versionTable] {
+	there, err := q.names(ctx, q.dialect.tables)
+	if err != nil || !slices.Contains(there, versionTable) {
 		return 0, err
 	}
 	return value[int64](ctx, q, appliedSchema)
 }
 
-func (q queries) tablesThere(ctx context.Context) (map[string]bool, error) {
-	names, err := q.names(ctx, q.dialect.tables)
-	there := map[string]bool{}
-	for _, name := range names {
-		there[name] = true
+// knownVersion is schemaVersion, with an error if a newer program wrote the store.
+func (q queries) knownVersion(ctx context.Context) (int64, error) {
+	version, err := q.schemaVersion(ctx)
+	if err == nil && version > latestSchema {
+		err = &NewerStoreError{version, latestSchema}
 	}
-	return there, err
+	return version, err
 }

@@ -153,8 +153,9 @@ func newMadeUp(t *testing.T, version int64) *madeUp {
 }
 
 func (m *madeUp) send(to Sink) error {
-	for _, table := range m.schema.tables {
-		if err := to.Table(table.name, table.columnNames()); err != nil {
+	for _, name := range m.schema.names { // in their order
+		table := m.schema.tables[name]
+		if err := to.Table(table.name, table.names); err != nil {
 			return err
 		}
 		for n := range m.count(table.name) {
@@ -312,7 +313,7 @@ func TestTablesComeAfterThoseTheyReferTo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, references := schema.tableNames(), 0
+	names, references := schema.names, 0
 	for i, name := range names {
 		to, err := s.queries.names(t.Context(), `select "table" from pragma_foreign_key_list('`+name+`')`)
 		if err != nil {

@@ -22,21 +22,17 @@ var migrationFiles embed.FS
 type NewerStoreError struct{ Store, Program int64 }
 
 func (e *NewerStoreError) Error() string {
-	return fmt.Sprintf("the store is at schema version %d, and this program knows versions up to %d: run a newer galley",
-		e.Store, e.Program)
+	return fmt.Sprintf("the store has schema version %d and this program supports up to %d: use a newer galley", e.Store, e.Program)
 }
 
 const (
-	// migrationPatience is how long to wait for other nodes.
-	migrationPatience = 5 * time.Minute
-	// lockPause is how often to try the lock.
-	lockPause = 100 * time.Millisecond
-	// migrationPause lets other statements run before the next try.
-	migrationPause = 500 * time.Millisecond
+	migrationPatience = 5 * time.Minute        // how long to wait for other nodes
+	lockPause         = 100 * time.Millisecond // between tries of the lock
+	migrationPause    = 500 * time.Millisecond // lets other statements run
 )
 
 // Migrate brings the schema up to date and returns the versions it applied.
-// Any number of nodes may call it at once, and others may serve meanwhile.
+// Any number of nodes may call it at once, while others serve requests.
 func (s *Store) Migrate(ctx context.Context) (applied []int64, err error) {
 	provider, err := s.provider()
 	if err != nil {
@@ -49,12 +45,11 @@ func (s *Store) Migrate(ctx context.Context) (applied []int64, err error) {
 		return nil, err
 	}
 	defer release()
-	for tries, last := 0, int64(-1); ; {
-		version, err := s.knownVersion(ctx, provider)
+	for tries, last := 1, int64(-1); ; tries++ {
+		version, err := s.migratable(ctx, provider)
 		if version > last {
-			tries, last = 0, version
+			tries, last = 1, version
 		}
-		tries++
 		if err != nil && !s.inUse(err) {
 			return nil, err
 		}
@@ -68,13 +63,16 @@ func (s *Store) Migrate(ctx context.Context) (applied []int64, err error) {
 				applied = append(applied, result.Source.Version)
 			}
 		}
+		if err == nil {
+			return applied, nil
+		}
 		// Two programs may start at once on one SQLite file: the second one then
 		// fails, and finds the migrations applied or in progress.
-		if err == nil || tries >= 3 && !s.inUse(err) {
-			return applied, migrationError(err)
+		if tries < 3 || s.inUse(err) {
+			err = pause(patience, migrationPause)
 		}
-		if err := pause(patience, migrationPause); err != nil {
-			return nil, migrationError(err)
+		if err != nil {
+			return applied, fmt.Errorf("can't bring the schema up to date: %w", err)
 		}
 	}
 }
@@ -83,13 +81,6 @@ func (s *Store) Migrate(ctx context.Context) (applied []int64, err error) {
 func (s *Store) inUse(err error) bool {
 	class := s.dialect.classify(err)
 	return class == failRetry || class == failBusy
-}
-
-func migrationError(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("can't bring the schema up to date: %w", err)
 }
 
 // lockMigrations lets one node migrate at a time. The lock belongs to a transaction
@@ -139,13 +130,14 @@ func (s *Store) Ping(ctx context.Context) error {
 		return err
 	}
 	if version < latestSchema {
-		return fmt.Errorf("the store is at schema version %d of %d: run galley migrate", version, latestSchema)
+		return fmt.Errorf("the store has schema version %d of %d: run 'galley migrate'", version, latestSchema)
 	}
 	return nil
 }
 
-// knownVersion returns the version of the schema, or an error if it is newer.
-func (s *Store) knownVersion(ctx context.Context, provider *goose.Provider) (int64, error) {
+// migratable returns the version of the schema, or an error if this program can't
+// migrate the store.
+func (s *Store) migratable(ctx context.Context, provider *goose.Provider) (int64, error) {
 	if err := s.db.PingContext(ctx); err != nil {
 		return 0, s.fail(ctx, err)
 	}
@@ -154,14 +146,11 @@ func (s *Store) knownVersion(ctx context.Context, provider *goose.Provider) (int
 			return 0, err
 		}
 	}
-	version, err := provider.GetDBVersion(ctx)
-	if err != nil {
-		return 0, s.fail(ctx, err)
-	}
-	if version > latestSchema {
+	version, err := provider.GetDBVersion(ctx) // it creates the table of versions
+	if err == nil && version > latestSchema {
 		return 0, &NewerStoreError{version, latestSchema}
 	}
-	return version, nil
+	return version, s.fail(ctx, err)
 }
 
 func newProvider(d *dialect, db *sql.DB) (*goose.Provider, error) {
@@ -173,16 +162,9 @@ func newProvider(d *dialect, db *sql.DB) (*goose.Provider, error) {
 		goose.WithGoMigrations(migrations...), goose.WithDisableGlobalRegistry(true))
 }
 
-// migrationNames are the files of the schema, in order.
-var migrationNames = func() []string {
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
-	if err != nil {
-		panic(err) // the pattern is malformed
-	}
-	return names
-}()
+// migrationNames are the files of the schema, in order. They are numbered from 1.
+var migrationNames, _ = fs.Glob(migrationFiles, "migrations/*.sql") // fails only for a bad pattern
 
-// The migrations are numbered from 1.
 var latestSchema = int64(len(migrationNames))
 
 // LatestSchema returns the version of the schema that this program creates.
@@ -193,14 +175,14 @@ const appliedSchema = `select coalesce(max(version_id), 0) from goose_db_version
 
 // migrations renders the files of the schema in the words of the engine.
 func (d *dialect) migrations() ([]*goose.Migration, error) {
+	templates, err := template.New("").Option("missingkey=error").ParseFS(migrationFiles, migrationNames...)
+	if err != nil {
+		return nil, err
+	}
 	var migrations []*goose.Migration
 	for i, name := range migrationNames {
-		tmpl, err := template.New(path.Base(name)).Option("missingkey=error").ParseFS(migrationFiles, name)
-		if err != nil {
-			return nil, err
-		}
 		var script bytes.Buffer
-		if err := tmpl.Execute(&script, d.words); err != nil {
+		if err := templates.ExecuteTemplate(&script, path.Base(name), d.words); err != nil {
 			return nil, err
 		}
 		migrations = append(migrations, goose.NewGoMigration(int64(i+1), &goose.GoFunc{

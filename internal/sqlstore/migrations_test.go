@@ -18,6 +18,10 @@ var (
 	quick = regexp.MustCompile(`^(alter table \w+ add column \w+ [\w{}. ]+( default \d+)?|drop index \w+|{{\.Statistics}})$`)
 )
 
+// smallTables have at most some rows for each site, so an index on them takes no more
+// than a second or two.
+var smallTables = []string{"site", "locale"}
+
 // Others serve while a migration holds its tables: see docs/adr/0010.
 func TestMigrationsAreQuick(t *testing.T) {
 	t.Parallel()
@@ -30,7 +34,7 @@ func TestMigrationsAreQuick(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var made []string
+		made := slices.Clone(smallTables)
 		for statement := range strings.SplitSeq(sqlComment.ReplaceAllString(string(text), ""), ";") {
 			statement = strings.Join(strings.Fields(statement), " ")
 			if m := newTable.FindStringSubmatch(statement); m != nil {

@@ -194,19 +194,19 @@ const rowKey = `site_id, version, id, locale_id`
 // storedPage is the table of pages with all its columns.
 var storedPage = `page (` + strings.Join(storedColumns, ", ") + `)`
 
-// pageArgs returns the values of a row in the order of storedColumns. They can be
+// appendRow appends the values of a row in the order of storedColumns. They can be
 // compared with those of another row.
-func pageArgs(p cms.PageRow) []any {
-	v := p.Values
-	args := []any{
+func appendRow(args []any, p cms.PageRow) []any {
+	v, first := p.Values, len(args)
+	args = append(args,
 		p.SiteID, p.Version, p.ID, p.LocaleID, p.Own, p.Name, v.Pathname, v.Title, v.Description,
 		v.CanonicalURL, v.SocialImageURL, v.SitemapPriority, v.SitemapFrequency, v.IsOnline, v.ExcludedFromSearchEngines,
 		p.CreatedAt, p.UpdatedAt, p.PublishedAt, p.DeletedAt, p.Since,
 		pageState(p), cms.NullableSort(v.Title), cms.NullableSort(v.Description),
 		p.Version == cms.Draft && p.LocaleID == cms.NoID,
-	}
-	for i, arg := range args {
-		args[i] = argument(arg)
+	)
+	for i, arg := range args[first:] {
+		args[first+i] = argument(arg)
 	}
 	return args
 }

@@ -20,7 +20,7 @@ const listColumns = `id, locale_id, own, name, pathname, title, description, can
 	sitemap_priority, sitemap_frequency, is_online, no_index, created_at, updated_at, published_at, since`
 
 func (q queries) Pages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([]cms.ListedPage, error) {
-	l := cms.ListedPage{PageRow: cms.PageRow{SiteID: pq.SiteID, Version: pq.Version}}
+	l := cms.ListedPage{PageRow: cms.PageRow{Page: cms.Page{SiteID: pq.SiteID, Version: pq.Version}}}
 	if _, past := pq.Version.Past(); past {
 		l.Version = cms.Live
 	}
@@ -113,14 +113,16 @@ func (q queries) listQuery(pq cms.PageQuery, columns func(source) string, first 
 	if pq.LocaleID == cms.NoID {
 		locales = locales[:1]
 	}
+	from := sources(pq.SiteID, pq.Version)
 	key, ofKey := l.column, ""
-	keyed = strings.HasSuffix(key, "_sort") // no column of a page
+	// A union is ordered by what it selects.
+	keyed = strings.HasSuffix(key, "_sort") && len(locales)*len(from)*len(states) > 1
 	if keyed {
 		key, ofKey = "sort_key", `, `+l.column+` as sort_key`
 	}
 	var parts []string
 	for _, localeID := range locales {
-		for _, s := range sources(pq.SiteID, pq.Version) {
+		for _, s := range from {
 			for _, state := range states {
 				where, whereArgs := l.where(s, localeID, state)
 				if localeID != pq.LocaleID {

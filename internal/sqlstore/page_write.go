@@ -46,12 +46,15 @@ func (q queries) changeRows(ctx context.Context, changes []rowChange) error {
 			gone = append(gone, *c.before)
 			continue
 		}
-		after := pageArgs(*c.after)
 		if c.before == nil {
-			created = append(created, after...)
+			if created == nil {
+				created = make([]any, 0, len(changes)*len(storedColumns))
+			}
+			created = appendRow(created, *c.after)
 			continue
 		}
-		if columns := changedColumns(pageArgs(*c.before), after, c.after.Version); len(columns) > 0 {
+		after := appendRow(nil, *c.after)
+		if columns := changedColumns(appendRow(nil, *c.before), after, c.after.Version); len(columns) > 0 {
 			alike := fmt.Sprint(c.after.Version, columns)
 			changed[alike] = append(changed[alike], changedRow{c.after.Version, columns, after})
 		}

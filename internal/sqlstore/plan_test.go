@@ -353,6 +353,7 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 		func() error { _, err := q.Site(ctx, site.ID); return err },
 		func() error { _, _, err := q.SiteByKey(ctx, site.PublicAPIKey, time.Now()); return err },
 		func() error { _, err := q.Sites(ctx, site.WorkspaceID, nil, list); return err },
+		func() error { _, err := q.SitesByOrigin(ctx, site.WorkspaceID, nil, "https://example.com"); return err },
 		func() error {
 			_, err := q.Sites(ctx, site.WorkspaceID, []cms.ID{site.ID, cms.NewID()}, list)
 			return err

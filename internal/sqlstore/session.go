@@ -73,7 +73,9 @@ type session struct {
 	close    func() error
 	number   int64 // in the order in which the pool opened them
 	prepared map[string]sqliteStmt
-	since    time.Time // when its transaction began
+	bound    []driver.NamedValue // the parameters of the last statement
+	ids      []byte              // among them
+	since    time.Time           // when its transaction began
 }
 
 type sqliteStmt interface {
@@ -150,7 +152,7 @@ func (s *session) exec(ctx context.Context, _ bool, query string, args []any) (i
 	if err != nil {
 		return 0, err
 	}
-	result, err := stmt.ExecContext(ctx, bound(args))
+	result, err := stmt.ExecContext(ctx, s.bind(args))
 	if err != nil {
 		return 0, err
 	}
@@ -166,7 +168,7 @@ func (s *session) query(ctx context.Context, query string, args []any, each func
 	if err != nil {
 		return err
 	}
-	rows, err := stmt.QueryContext(ctx, bound(args))
+	rows, err := stmt.QueryContext(ctx, s.bind(args))
 	if err != nil {
 		return err
 	}
@@ -184,17 +186,20 @@ func (s *session) query(ctx context.Context, query string, args []any, each func
 	}
 }
 
-// bound numbers the values for a statement's parameters.
-func bound(args []any) []driver.NamedValue {
-	values := make([]driver.NamedValue, len(args))
+// bind numbers the values for a statement's parameters. The driver copies them
+// before it runs the statement.
+func (s *session) bind(args []any) []driver.NamedValue {
+	clear(s.bound)
+	s.bound, s.ids = s.bound[:0], s.ids[:0]
 	for i, arg := range args {
 		arg = argument(arg)
 		if id, ok := arg.(cms.ID); ok {
-			arg = id[:]
+			s.ids = append(s.ids, id[:]...)
+			arg = s.ids[len(s.ids)-len(id):]
 		}
-		values[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
+		s.bound = append(s.bound, driver.NamedValue{Ordinal: i + 1, Value: arg})
 	}
-	return values
+	return s.bound
 }
 
 // sqliteRow is a row as the driver of SQLite has it.

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,6 +68,20 @@ func (q queries) Sites(ctx context.Context, workspaceID cms.ID, only []cms.ID, l
 		args = append(args, anys(only)...)
 	}
 	return all(ctx, q, scanSite, siteSelect+where+` order by s.id`+atMost(list.Limit+1), args...)
+}
+
+func (q queries) SitesByOrigin(ctx context.Context, workspaceID cms.ID, only []cms.ID, origin string) ([]cms.ID, error) {
+	where, args := ` and s.workspace_id = ? and s.deleted_at is null`, []any{origin, workspaceID}
+	if only != nil {
+		if len(only) == 0 {
+			return nil, nil
+		}
+		where += ` and s.id in (` + marks(len(only)) + `)`
+		args = append(args, anys(only)...)
+	}
+	return values[cms.ID](ctx, q, `select s.id from site s where s.host_origin = ?`+where+`
+		union select s.id from locale l join site s on s.id = l.site_id where l.domain = ? and l.deleted_at is null`+where+` limit 2`,
+		slices.Concat(args, args)...)
 }
 
 func (q queries) SitesOf(ctx context.Context, ids []cms.ID) (map[cms.ID]cms.ID, error) {

@@ -82,7 +82,7 @@ var rivals = []struct {
 		return func() error { _, err := o.RestorePage(t.Context(), o.who, id, nil); return err }
 	}},
 	{"a new route", func(t *testing.T, o office, pathname string) func() error {
-		in := service.Given(cms.NewRoute{SiteID: cms.Some(o.site.ID), Pathname: cms.Some(pathname)})
+		in := service.Given(cms.NewRoute{SiteID: cms.Some(o.site.ID), RoutePatch: cms.RoutePatch{Pathname: cms.Some(pathname)}})
 		return func() error { _, err := o.CreateRoute(t.Context(), o.who, in); return err }
 	}},
 	{"a locale that comes back", func(t *testing.T, o office, pathname string) func() error {

@@ -3,9 +3,36 @@ package cli
 import (
 	"bufio"
 	"io"
+	"log/slog"
 	"sync"
 	"time"
+
+	"galley/internal/httpapi"
 )
+
+// newLog creates the server's log: text on a terminal, and otherwise buffered JSON
+// lines. flush writes the buffered lines.
+func newLog(out io.Writer, level string) (log *slog.Logger, flush func()) {
+	var options slog.HandlerOptions
+	var least slog.Level
+	if err := least.UnmarshalText([]byte(level)); err == nil {
+		options.Level = least
+	}
+	if isTerminal(out) {
+		options.ReplaceAttr = readableDuration
+		return slog.New(slog.NewTextHandler(out, &options)), func() {}
+	}
+	buffer := newLogBuffer(out)
+	return slog.New(slog.NewJSONHandler(buffer, &options)), buffer.Flush
+}
+
+// readableDuration writes the duration of a request as people read it: 1.24ms.
+func readableDuration(_ []string, a slog.Attr) slog.Attr {
+	if a.Key != httpapi.DurationKey {
+		return a
+	}
+	return slog.Duration("duration", time.Duration(a.Value.Float64()*float64(time.Millisecond)))
+}
 
 // logFlush is how long a line may stay in the buffer. A system call for each line
 // would cost a request more than the line itself.

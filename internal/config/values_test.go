@@ -47,7 +47,7 @@ func TestDefaultsOfTheEdge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.MaxConnections != 16384 || got.MaxInFlight != 128 || got.TrustedProxies != nil || got.CORSOrigins != nil || got.ACMEDomains != nil {
+	if got.MaxConnections != 16384 || got.MaxInFlight != 64 || got.TrustedProxies != nil || got.CORSOrigins != nil || got.ACMEDomains != nil {
 		t.Errorf("got %+v", got.Edge)
 	}
 }

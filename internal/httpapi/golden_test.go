@@ -174,6 +174,30 @@ var golden = map[string]func(t *testing.T, e example) reply{
 	},
 	"deleteRoute": func(t *testing.T, e example) reply { return e.call(t, "DELETE", "/v2/routes/"+e.route, "") },
 
+	"listRedirects": func(t *testing.T, e example) reply {
+		return e.call(t, "GET", "/v2/redirects?locale=pt-BR&siteId="+e.site, "")
+	},
+	"createRedirect": func(t *testing.T, e example) reply {
+		return e.call(t, "POST", "/v2/redirects", e.in(`"source":"/was","target":"https://www.example.com/is?from=was"`))
+	},
+	"batchRedirects": func(t *testing.T, e example) reply {
+		return e.call(t, "POST", "/v2/redirects/batch", e.in(`"operations":[{"op":"create","source":"/was","target":"/is"},{"op":"delete","redirectId":"`+e.redirect+`"}]`))
+	},
+	"getRedirect": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/redirects/"+e.redirect, "") },
+	"updateRedirect": func(t *testing.T, e example) reply {
+		return e.call(t, "PATCH", "/v2/redirects/"+e.redirect, `{"locale":null,"status":308}`)
+	},
+	"deleteRedirect": func(t *testing.T, e example) reply { return e.call(t, "DELETE", "/v2/redirects/"+e.redirect, "") },
+	"restoreRedirect": func(t *testing.T, e example) reply {
+		e.must(t, 204, "DELETE", "/v2/redirects/"+e.redirect, "")
+		return e.call(t, "POST", "/v2/redirects/"+e.redirect+"/restore", "")
+	},
+	"discardRedirect": func(t *testing.T, e example) reply {
+		e.publish(t)
+		e.must(t, 200, "PATCH", "/v2/redirects/"+e.redirect, `{"target":"/other"}`)
+		return e.call(t, "POST", "/v2/redirects/"+e.redirect+"/discard", "")
+	},
+
 	"listRuntimePages": func(t *testing.T, e example) reply {
 		e.publish(t)
 		return e.send(t, e.siteKey(t), "GET", "/v5/pages?limit=100&sortBy=path&sortDirection=desc&includeOffline=true", "")

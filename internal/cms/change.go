@@ -1,6 +1,7 @@
 package cms
 
 import (
+	"cmp"
 	"encoding/binary"
 	"maps"
 	"slices"
@@ -18,18 +19,24 @@ const (
 	ChangeTakenOffline ChangeKind = "takenOffline"
 	ChangeTakenOnline  ChangeKind = "takenOnline"
 	ChangeUpdated      ChangeKind = "updated"
+
+	ChangeRedirectCreated ChangeKind = "redirectCreated"
+	ChangeRedirectUpdated ChangeKind = "redirectUpdated"
+	ChangeRedirectDeleted ChangeKind = "redirectDeleted"
 )
 
 // ChangeKinds lists all kinds.
 var ChangeKinds = []ChangeKind{
 	ChangeDeleted, ChangeCreated, ChangePathChanged, ChangeTakenOffline, ChangeTakenOnline, ChangeUpdated,
+	ChangeRedirectCreated, ChangeRedirectUpdated, ChangeRedirectDeleted,
 }
 
-// Change is what a publish does to a page's default values, or to what one
-// other locale overrides.
+// Change is what a publish does to a page's default values, to what one other locale
+// overrides, or to a redirect.
 type Change struct {
 	PageID           ID
-	LocaleID         ID // NoID: the default values
+	RedirectID       ID `json:",omitzero"` // NoID: of a page
+	LocaleID         ID // NoID: the default values, or a redirect of every locale
 	Kind             ChangeKind
 	Pathname         string
 	PreviousPathname *string
@@ -60,12 +67,22 @@ type FieldChange struct {
 	From, To any
 }
 
-// ID identifies a change. It is computed from the ids of the page and the locale,
-// and the same in every list.
-func (c Change) ID() ID { return mixIDs(c.PageID, c.LocaleID) }
+// ID identifies a change. It is computed from the ids of the page and the locale, or
+// that of the redirect, and the same in every list.
+func (c Change) ID() ID {
+	if c.RedirectID != NoID {
+		return c.RedirectID
+	}
+	return mixIDs(c.PageID, c.LocaleID)
+}
 
 // Place is the place of the change in a list.
-func (c Change) Place() ChangePlace { return ChangePlace{c.PageID, c.LocaleID} }
+func (c Change) Place() ChangePlace {
+	if c.RedirectID != NoID {
+		return ChangePlace{RedirectID: c.RedirectID}
+	}
+	return ChangePlace{PageID: c.PageID, LocaleID: c.LocaleID}
+}
 
 // mixIDs combines the random part of one id with that of another. It is its own
 // inverse.
@@ -76,26 +93,23 @@ func mixIDs(id, other ID) ID {
 	return id
 }
 
-// ChangePlaces are the places that a change with an id may have in a list, one for
+// ChangePlaces are the places that a change of a page with an id may have in a list, one for
 // each locale.
 func ChangePlaces(id ID, locales Locales) []ChangePlace {
 	places := []ChangePlace{{PageID: id}}
 	for _, l := range locales {
-		places = append(places, ChangePlace{mixIDs(id, l.ID), l.ID})
+		places = append(places, ChangePlace{PageID: mixIDs(id, l.ID), LocaleID: l.ID})
 	}
 	return places
 }
 
 // ChangePlace is the place of a change in a list, which is ordered by page, the
-// default values first.
-type ChangePlace struct{ PageID, LocaleID ID }
+// default values first, and then by redirect.
+type ChangePlace struct{ PageID, LocaleID, RedirectID ID }
 
 // Compare orders two places.
 func (p ChangePlace) Compare(o ChangePlace) int {
-	if order := CompareIDs(p.PageID, o.PageID); order != 0 {
-		return order
-	}
-	return CompareIDs(p.LocaleID, o.LocaleID)
+	return cmp.Or(CompareIDs(p.RedirectID, o.RedirectID), CompareIDs(p.PageID, o.PageID), CompareIDs(p.LocaleID, o.LocaleID))
 }
 
 // Changes are the differences between two states of a page's live version. Nil is

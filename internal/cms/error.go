@@ -71,6 +71,7 @@ const (
 	KindLocale    Kind = "locale"
 	KindPage      Kind = "page"
 	KindRoute     Kind = "route"
+	KindRedirect  Kind = "redirect"
 	KindPublish   Kind = "publish"
 	KindAudit     Kind = "auditEntry"
 	KindAnswer    Kind = "answer" // never shown
@@ -87,6 +88,9 @@ func Conflict(message string) *Error { return &Error{Code: CodeConflict, Message
 
 // ErrPathnameTaken is the error for a pathname that another page or route holds.
 var ErrPathnameTaken = Conflict("A page or route with this pathname already exists")
+
+// ErrRedirectTaken is the error for a source that another redirect has.
+var ErrRedirectTaken = Conflict("A redirect with this source already exists")
 
 // Forbidden says that the credential lacks a right.
 func Forbidden(message string) *Error { return &Error{Code: CodeForbidden, Message: message} }

@@ -31,3 +31,14 @@ func ParseID(s string) (ID, bool) {
 	}
 	return id, err == nil
 }
+
+// IDBefore is the id right before another in the order of ids.
+func IDBefore(id ID) ID {
+	for i := len(id) - 1; i >= 0; i-- {
+		id[i]--
+		if id[i] != 0xff {
+			break
+		}
+	}
+	return id
+}

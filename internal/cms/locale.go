@@ -99,6 +99,13 @@ func (ls Locales) ByID(id ID) (Locale, bool) {
 	return Locale{}, false
 }
 
+// Shows reports whether a locale exists. NoID, which is every locale or the default
+// one, always does.
+func (ls Locales) Shows(id ID) bool {
+	l, ok := ls.ByID(id)
+	return id == NoID || (ok && l.DeletedAt == nil)
+}
+
 // ByCode finds the existing locale with a canonical code, or else with a code that
 // was replaced by it, such as iw, which earlier versions stored.
 func (ls Locales) ByCode(code string) (Locale, bool) {

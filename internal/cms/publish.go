@@ -61,12 +61,13 @@ type Publish struct {
 
 // Selection is the part of the draft that is published or discarded. Nil is all.
 type Selection struct {
-	PageIDs []ID
-	Locales []ID // after Applied, NoID is the default locale
+	PageIDs     []ID
+	RedirectIDs []ID
+	Locales     []ID // after Applied, NoID is the default locale
 }
 
 // All reports whether everything is selected.
-func (s Selection) All() bool { return s.PageIDs == nil && s.Locales == nil }
+func (s Selection) All() bool { return s.PageIDs == nil && s.RedirectIDs == nil && s.Locales == nil }
 
 // Applied is the selection with NoID in place of the default locale.
 func (s Selection) Applied(defaultLocale ID) Selection {
@@ -82,10 +83,12 @@ func (s Selection) Has(localeID ID) bool {
 	return s.Locales == nil || slices.Contains(s.Locales, localeID)
 }
 
-// SelectionRequest names pages and locales, by code or id. Omitted or nil is all.
+// SelectionRequest names pages, redirects and locales, by code or id. Omitted or nil is
+// all, but pages alone select no redirects, and redirects alone no pages.
 type SelectionRequest struct {
-	PageIDs Opt[[]ID]
-	Locales Opt[[]string]
+	PageIDs     Opt[[]ID]
+	RedirectIDs Opt[[]ID]
+	Locales     Opt[[]string]
 }
 
 // DiscardRequest asks to reset the draft to what is live.
@@ -111,12 +114,16 @@ const (
 
 // Clean notes what is wrong with the values.
 func (r *SelectionRequest) Clean(p *Problems) {
-	check(p, "pageIds", r.PageIDs, func(ids []ID) error {
-		if ids != nil && (len(ids) == 0 || len(ids) > MaxPublishPages) {
-			return errors.New("must name 1 to 1,000 pages")
+	atMost := func(kind string) func([]ID) error {
+		return func(ids []ID) error {
+			if ids != nil && (len(ids) == 0 || len(ids) > MaxPublishPages) {
+				return errors.New("must name 1 to 1,000 " + kind)
+			}
+			return nil
 		}
-		return nil
-	})
+	}
+	check(p, "pageIds", r.PageIDs, atMost("pages"))
+	check(p, "redirectIds", r.RedirectIDs, atMost("redirects"))
 	check(p, "locales", r.Locales, func(codes []string) error {
 		if codes != nil && len(codes) == 0 {
 			return errors.New("must name at least one locale")

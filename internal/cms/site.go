@@ -47,6 +47,7 @@ type Site struct {
 	KeyAccess       SiteKeyAccess
 	LocaleMode      LocaleMode
 	DefaultLocaleID ID
+	AutoRedirects   bool // a publish that moves a page leaves a redirect
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
 	DeletedAt       *time.Time
@@ -79,6 +80,7 @@ type SitePatch struct {
 	DefaultLocalePathPrefix Opt[*string]
 	KeyAccess               Opt[SiteKeyAccess]
 	LocaleMode              Opt[LocaleMode]
+	AutoRedirects           Opt[bool]
 }
 
 // Clean normalizes the values and notes what is wrong with them.
@@ -97,6 +99,7 @@ func (c SitePatch) Apply(s Site) Site {
 	c.HostOrigin.ApplyTo(&s.HostOrigin)
 	c.KeyAccess.ApplyTo(&s.KeyAccess)
 	c.LocaleMode.ApplyTo(&s.LocaleMode)
+	c.AutoRedirects.ApplyTo(&s.AutoRedirects)
 	return s
 }
 

@@ -84,8 +84,8 @@ type Reader interface {
 	Locales(ctx context.Context, siteID ID) (Locales, error)
 
 	Page(ctx context.Context, siteID ID, version Version, id ID) (Page, error)
-	// KnownPages are those of the ids that are or were pages of a site.
-	KnownPages(ctx context.Context, siteID ID, ids []ID) ([]ID, error)
+	// Known are those of the ids that are or were resources of a kind in a site.
+	Known(ctx context.Context, siteID ID, kind Kind, ids []ID) ([]ID, error)
 	// LastLive is a page that is not live now, as it last was.
 	LastLive(ctx context.Context, siteID, id ID) (Page, error)
 	// PagesByID are the pages that the version has, by id.
@@ -105,6 +105,34 @@ type Reader interface {
 	Route(ctx context.Context, siteID, id ID) (Route, error)
 	// Routes lists up to q.Limit+1 routes after the cursor, by id.
 	Routes(ctx context.Context, siteID ID, q ListQuery) ([]Route, error)
+
+	Redirect(ctx context.Context, siteID ID, version Version, id ID) (Redirect, error)
+	// LastLiveRedirect is a redirect that is not live now, as it last was.
+	LastLiveRedirect(ctx context.Context, siteID, id ID) (Redirect, error)
+	// RedirectsByID are the redirects that the version has, by id.
+	RedirectsByID(ctx context.Context, siteID ID, version Version, ids []ID) (map[ID]*Redirect, error)
+	// Redirects lists up to q.Limit+1 redirects after the position, by source.
+	Redirects(ctx context.Context, q RedirectQuery) ([]Redirect, error)
+	// RedirectsFrom are those with any of the sources, exact and with a star, in any
+	// locale: one statement for up to 500 sources.
+	RedirectsFrom(ctx context.Context, siteID ID, version Version, sources []string) ([]Redirect, error)
+	// RedirectsBelow are those with a source below a pathname, but not all of it.
+	RedirectsBelow(ctx context.Context, siteID ID, version Version, pathname string) ([]Redirect, error)
+	// RedirectsTo are the automatic ones of the draft or live version with any of the
+	// targets, RedirectsIn those of one locale, RedirectsAway those to a URL.
+	RedirectsTo(ctx context.Context, siteID ID, version Version, targets []string) ([]Redirect, error)
+	RedirectsIn(ctx context.Context, siteID ID, version Version, localeID ID) ([]Redirect, error)
+	RedirectsAway(ctx context.Context, siteID ID, version Version) ([]Redirect, error)
+	// HasWildRedirects reports whether the draft or live version has one with a star.
+	HasWildRedirects(ctx context.Context, siteID ID, version Version) (bool, error)
+	// CountRedirects returns how many the draft or live version has.
+	CountRedirects(ctx context.Context, siteID ID, version Version) (int, error)
+	// DirtyRedirects are those whose draft may differ from what is live,
+	// PublishedRedirects up to limit after one that the publish of this number changed,
+	// and RedirectsSince those that later publishes changed, by id.
+	DirtyRedirects(ctx context.Context, siteID ID) ([]ID, error)
+	PublishedRedirects(ctx context.Context, siteID ID, seq int64, after ID, limit int) ([]ID, error)
+	RedirectsSince(ctx context.Context, siteID ID, seq int64) ([]ID, error)
 
 	Publish(ctx context.Context, siteID, id ID) (Publish, error)
 	// LastPublish is the last one that changed the live version.
@@ -226,6 +254,11 @@ type Tx interface {
 	PastPages(ctx context.Context, siteID ID, ids []ID) ([]Page, error)
 	// UpdatePastPages stores changes of past states.
 	UpdatePastPages(ctx context.Context, siteID ID, changes []PageChange) error
+
+	// SaveRedirects stores new redirects, and new states of others.
+	SaveRedirects(ctx context.Context, redirects ...Redirect) error
+	// ReplaceLiveRedirects is ReplaceLive for redirects.
+	ReplaceLiveRedirects(ctx context.Context, siteID ID, seq int64, changes []RedirectChange) error
 
 	CreateRoute(ctx context.Context, r Route) error
 	// LockRoute is Route, locked.

@@ -203,6 +203,7 @@ func methodOf(r *request) string {
 // pathKinds are the values of a path that must be ids, and what they identify.
 var pathKinds = map[string]cms.Kind{
 	"appId": cms.KindApp, "siteId": cms.KindSite, "publishId": cms.KindPublish, "pageId": cms.KindPage,
+	"redirectId": cms.KindRedirect,
 }
 
 // respond checks everything about the request that does not depend on a resource,
@@ -251,7 +252,7 @@ func (r *request) parsePath() error {
 }
 
 // bigWork are the operations that each workspace runs one at a time.
-var bigWork = map[string]bool{"duplicateSite": true, "publishSite": true, "restorePublish": true, "discardSite": true, "batchPages": true}
+var bigWork = map[string]bool{"duplicateSite": true, "publishSite": true, "restorePublish": true, "discardSite": true, "batchPages": true, "batchRedirects": true}
 
 // smallBatch is the size of a body below which a batch is not big work: about a
 // hundred operations.
@@ -263,7 +264,7 @@ func (a *API) handle(r *request) (response, error) {
 	if readOnly(r.Method) {
 		return r.endpoint.handle(r)
 	}
-	if bigWork[r.endpoint.name] && (r.endpoint.name != "batchPages" || r.ContentLength < 0 || r.ContentLength > smallBatch) {
+	if bigWork[r.endpoint.name] && (!strings.HasPrefix(r.endpoint.name, "batch") || r.ContentLength < 0 || r.ContentLength > smallBatch) {
 		done, err := a.svc.BigWork(r.Context(), r.who)
 		if err != nil {
 			return response{}, err

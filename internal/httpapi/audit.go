@@ -58,6 +58,8 @@ func AuditState(resource any) []byte {
 	switch v := resource.(type) {
 	case service.PageView:
 		return encode(newPage(v))
+	case service.RedirectView:
+		return encode(newRedirect(v))
 	case service.LocaleView:
 		return encode(newLocale(v))
 	case cms.Site:

@@ -74,7 +74,7 @@ func checkAudited(t *testing.T, endpoint httpapi.EndpointRow, e example, r reply
 	}
 	creates := r.status == 201 || strings.HasPrefix(endpoint.Name, "restore")
 	deletes := endpoint.Method == "DELETE" && endpoint.Name != "cancelPublish" && endpoint.Name != "delocalizePage"
-	batch := endpoint.Name == "batchPages" || strings.HasPrefix(endpoint.Name, "discard") // both ways
+	batch := strings.HasPrefix(endpoint.Name, "batch") || strings.HasPrefix(endpoint.Name, "discard") // both ways
 	if !batch && ((a.Before == nil) != creates || (a.After == nil) != deletes) {
 		t.Errorf("before is %v and after is %v", a.Before, a.After)
 	}

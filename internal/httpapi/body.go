@@ -27,7 +27,7 @@ const (
 
 // maxBody is the largest body that an endpoint takes, in bytes.
 func (e *endpoint) maxBody() int64 {
-	if e.body == typ[PageBatch]() {
+	if e.body == typ[PageBatch]() || e.body == typ[RedirectBatch]() {
 		return 8 * mebibyte
 	}
 	return mebibyte

@@ -113,6 +113,9 @@ func patches(localeAndBody ...string) func(t *testing.T, p *shop) {
 	}
 }
 
+// movedToB is the automatic redirect of a page that moves in every locale.
+const movedToB = ` redirectCreated /a: source null>"/a" target null>"/b" status null>308 isAutomatic null>true`
+
 var changeCases = map[string]struct {
 	edit func(t *testing.T, p *shop)
 	want []string
@@ -133,18 +136,18 @@ var changeCases = map[string]struct {
 		p.remove(t, p.page)
 		p.must(t, 200, "POST", "/v6/pages/"+p.page+"/restore", "")
 	}, []string{}},
-	"moved and offline":   {patches("", `{"pathname":"/b","isOnline":false,"title":"B"}`), []string{`en-US pathChanged /b from /a: pathname "/a">"/b" title "A">"B" isOnline true>false`}},
+	"moved and offline":   {patches("", `{"pathname":"/b","isOnline":false,"title":"B"}`), []string{`en-US pathChanged /b from /a: pathname "/a">"/b" title "A">"B" isOnline true>false`, movedToB}},
 	"offline and renamed": {patches("", `{"isOnline":false,"title":null}`), []string{`en-US takenOffline /a: title "A">null isOnline true>false`}},
 	"online": {func(t *testing.T, p *shop) { p.edit(t, p.off, `{"isOnline":true,"sitemapPriority":0.5}`) },
 		[]string{`en-US takenOnline /off: sitemapPriority null>0.5 isOnline false>true`}},
 	"every other field": {patches("", `{"name":"Given",`+allMeta+`}`), []string{`en-US updated /a: name null>"Given" title "A">"Über" description null>"d" ` +
 		`canonicalUrl null>"https://e.example/c" socialImageUrl null>"https://e.example/s" sitemapPriority null>0 sitemapFrequency null>"never" excludedFromSearchEngines null>false`}},
 	"own value of a locale":     {patches("fr", `{"title":"Autre"}`), []string{`fr updated /a: title "Fr">"Autre"`}},
-	"pathname of a locale":      {patches("fr", `{"pathname":"/x"}`), []string{`fr pathChanged /x from /a: pathname null>"/x"`}},
+	"pathname of a locale":      {patches("fr", `{"pathname":"/x"}`), []string{`fr pathChanged /x from /a: pathname null>"/x"`, `fr redirectCreated /a: locale null>"fr" source null>"/a" target null>"/x" status null>308 isAutomatic null>true`}},
 	"offline in a locale":       {patches("de", `{"isOnline":false}`), []string{`de takenOffline /a: isOnline null>false`}},
 	"own and equal":             {patches("de", `{"title":"A","pathname":"/a"}`), []string{`de updated /a: pathname null>"/a" title null>"A"`}},
 	"inherited":                 {patches("", `{"description":"d"}`), []string{`en-US updated /a: description null>"d"`}},
-	"inherited pathname":        {patches("", `{"pathname":"/b"}`), []string{`en-US pathChanged /b from /a: pathname "/a">"/b"`}},
+	"inherited pathname":        {patches("", `{"pathname":"/b"}`), []string{`en-US pathChanged /b from /a: pathname "/a">"/b"`, movedToB}},
 	"two locales":               {patches("", `{"title":"B"}`, "fr", `{"title":"Gr"}`), []string{`en-US updated /a: title "A">"B"`, `fr updated /a: title "Fr">"Gr"`}},
 	"taken back":                {patches("", `{"title":"B","pathname":"/b"}`, "", `{"title":"A","pathname":"a/"}`), []string{}},
 	"taken back in a locale":    {patches("de", `{"title":"D","pathname":"/d"}`, "de", `{"title":null,"pathname":null}`), []string{}},

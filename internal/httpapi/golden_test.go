@@ -26,7 +26,7 @@ const goldenDir = "testdata/golden"
 // example is a small site, so that every golden file shows something.
 type example struct {
 	*system
-	site, locale, route, page, app string
+	site, locale, route, redirect, page, app string
 }
 
 func newExample(t *testing.T, s *system) example {
@@ -37,6 +37,7 @@ func newExample(t *testing.T, s *system) example {
 	e.locale = made("/v2/locales", e.in(`"locale":"pt-BR","domain":"https://www.example.com.br","pathPrefix":"br"`))
 	e.route = made("/v2/routes", e.in(`"pathname":"/checkout"`))
 	made("/v6/pages", e.in(`"pathname":"/"`))
+	e.redirect = made("/v2/redirects", e.in(`"source":"/old/*","target":"/new/*","locale":"pt-BR","status":301`))
 	e.page = made("/v6/pages", e.in(examplePage))
 	s.must(t, 200, "PATCH", "/v6/pages/"+e.page+"?locale=pt-BR", `{"pathname":"/sobre","title":"Sobre nós"}`)
 	e.app = made("/v2/apps", `{"name":"Importer","description":"Nightly import","scopes":["read","write"],"siteIds":["`+e.site+`"],"expiresAt":"2100-01-31T12:00:00Z"}`)
@@ -172,6 +173,30 @@ var golden = map[string]func(t *testing.T, e example) reply{
 		return e.call(t, "PATCH", "/v2/routes/"+e.route, `{"pathname":"/cart"}`)
 	},
 	"deleteRoute": func(t *testing.T, e example) reply { return e.call(t, "DELETE", "/v2/routes/"+e.route, "") },
+
+	"listRedirects": func(t *testing.T, e example) reply {
+		return e.call(t, "GET", "/v2/redirects?locale=pt-BR&siteId="+e.site, "")
+	},
+	"createRedirect": func(t *testing.T, e example) reply {
+		return e.call(t, "POST", "/v2/redirects", e.in(`"source":"/was","target":"https://www.example.com/is?from=was"`))
+	},
+	"batchRedirects": func(t *testing.T, e example) reply {
+		return e.call(t, "POST", "/v2/redirects/batch", e.in(`"operations":[{"op":"create","source":"/was","target":"/is"},{"op":"delete","redirectId":"`+e.redirect+`"}]`))
+	},
+	"getRedirect": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/redirects/"+e.redirect, "") },
+	"updateRedirect": func(t *testing.T, e example) reply {
+		return e.call(t, "PATCH", "/v2/redirects/"+e.redirect, `{"locale":null,"status":308}`)
+	},
+	"deleteRedirect": func(t *testing.T, e example) reply { return e.call(t, "DELETE", "/v2/redirects/"+e.redirect, "") },
+	"restoreRedirect": func(t *testing.T, e example) reply {
+		e.must(t, 204, "DELETE", "/v2/redirects/"+e.redirect, "")
+		return e.call(t, "POST", "/v2/redirects/"+e.redirect+"/restore", "")
+	},
+	"discardRedirect": func(t *testing.T, e example) reply {
+		e.publish(t)
+		e.must(t, 200, "PATCH", "/v2/redirects/"+e.redirect, `{"target":"/other"}`)
+		return e.call(t, "POST", "/v2/redirects/"+e.redirect+"/discard", "")
+	},
 
 	"listRuntimePages": func(t *testing.T, e example) reply {
 		e.publish(t)

@@ -280,7 +280,7 @@ func checkError(t *testing.T, req *http.Request, status int, body []byte) {
 		t.Errorf("%s %s: incomplete error %s", req.Method, req.URL, body)
 	}
 	// A batch has details for what its operations name and what is in conflict.
-	batch := (status == http.StatusConflict || status == http.StatusNotFound) && req.URL.Path == "/v6/pages/batch"
+	batch := (status == http.StatusConflict || status == http.StatusNotFound) && strings.HasSuffix(req.URL.Path, "/batch")
 	if got := len(e.Details) > 0; got != (status == http.StatusBadRequest) && !batch {
 		t.Errorf("%s %s: status %d with details %v", req.Method, req.URL, status, e.Details)
 	}

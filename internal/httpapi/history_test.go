@@ -161,7 +161,7 @@ func TestHistoryIsNewestFirst(t *testing.T) {
 		}
 		second := p.must(t, 200, "GET", "/v2/publishes/"+p.publishes[1], "").json(t)
 		for field, value := range map[string]any{
-			"object": "publish", "siteId": p.site, "name": "Second", "status": "published", "publishAt": nil, "changeCount": 3.0, "previousId": p.publishes[0],
+			"object": "publish", "siteId": p.site, "name": "Second", "status": "published", "publishAt": nil, "changeCount": 4.0, "previousId": p.publishes[0],
 			"restoredFrom": nil, "reason": nil, "createdBy": s.first.ID.String(),
 		} {
 			checkEqual(t, field, value, second[field])

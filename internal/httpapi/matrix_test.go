@@ -170,6 +170,15 @@ var matrix = []cellRow{
 	{"updateRoute", routeResource, "", `{}`, 200, writes},
 	{"deleteRoute", routeResource, "", "", 204, writes},
 
+	{"listRedirects", namedSite, "?siteId={id}", "", 200, reads},
+	{"createRedirect", namedSite, "", `{"siteId":"{id}","source":"/new","target":"/newer"}`, 201, writes},
+	{"batchRedirects", namedSite, "", `{"siteId":"{id}","operations":[{"op":"create","source":"/new","target":"/newer"}]}`, 200, writes},
+	{"getRedirect", redirectResource, "", "", 200, reads},
+	{"updateRedirect", redirectResource, "", `{"status":302}`, 200, writes},
+	{"deleteRedirect", redirectResource, "", "", 204, writes},
+	{"restoreRedirect", swapped(redirectResource), "", "", 200, restores},
+	{"discardRedirect", redirectResource, "", "", 204, writes},
+
 	{"listRuntimePages", nothing, "", "", 200, listsRuntime},
 	{"getRuntimePage", livePage, "", "", 200, readsRuntime},
 
@@ -420,6 +429,21 @@ func (w *tenants) pathChild(t *testing.T, st state, collection string) subject {
 func routeResource(t *testing.T, w *tenants, st state) subject {
 	t.Helper()
 	return w.pathChild(t, st, "/v2/routes")
+}
+
+func redirectResource(t *testing.T, w *tenants, st state) subject {
+	t.Helper()
+	site := w.site
+	if st.isForeign() {
+		site = w.abroad
+	}
+	w.counter++
+	on := subject{id: cms.NewID().String(), siteID: site.id, siteKey: site.siteKey}
+	if st != unknown {
+		on.id = w.made(t, st, "POST", "/v2/redirects", redirectBody(site.id, "/item"+strconv.Itoa(w.counter), "/elsewhere")).str(t, "id")
+		w.delete(t, st, "/v2/redirects/"+on.id)
+	}
+	return on
 }
 
 func pageResource(t *testing.T, w *tenants, st state) subject {

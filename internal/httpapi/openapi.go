@@ -187,7 +187,7 @@ func (g generator) responses(e *endpoint) schema {
 		delete(alike, "Location")
 		responses["200"] = schema{"description": "Nothing to publish", "content": success["content"], "headers": alike}
 	}
-	if e.name == "discardPage" {
+	if e.name == "discardPage" || e.name == "discardRedirect" {
 		responses["204"] = schema{"description": "The page was never live and is deleted", "headers": commonHeaders()}
 	}
 	if e.method == http.MethodGet {
@@ -253,6 +253,9 @@ func (g generator) of(t reflect.Type) schema {
 	}
 	if t == typ[PageResult]() {
 		return schema{"anyOf": []schema{g.of(typ[Page]()), g.of(typ[DeletedPage]())}}
+	}
+	if t == typ[RedirectResult]() {
+		return schema{"anyOf": []schema{g.of(typ[Redirect]()), g.of(typ[DeletedRedirect]())}}
 	}
 	if name, ok := kindNames[t.Kind()]; ok {
 		return schema{"type": name}
@@ -336,6 +339,10 @@ func applyTags(s schema, tag reflect.StructTag) {
 	}
 	if enum := tag.Get("enum"); enum != "" {
 		s["enum"], s["example"] = []string{enum}, enum
+		var numbers []int
+		if json.Unmarshal([]byte("["+enum+"]"), &numbers) == nil {
+			s["enum"] = numbers
+		}
 	}
 	isText := strings.Contains(fmt.Sprint(s["type"]), "string")
 	for _, key := range []string{"format", "example", "default", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"} {

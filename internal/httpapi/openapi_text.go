@@ -17,6 +17,7 @@ var documentTags = []schema{
 	{"name": "Publishing", "description": "Review changes, publish them atomically, and go back to an earlier publish."},
 	{"name": "Rendering", "description": "From a URL to what a visitor gets, and back."},
 	{"name": "Routes", "description": "Pathnames of a site that another system serves."},
+	{"name": "Redirects", "description": "From a pathname, or from everything below one, to another address. They are versioned with pages."},
 	{"name": "Apps", "description": "Clients of this API, each with its own key."},
 	{"name": "Operations", "description": "Health checks, metrics and profiles for operators of the service."},
 }
@@ -50,22 +51,25 @@ var paramIfMatch = param{
 
 // bodyExamples are small request bodies, by the name of the endpoint.
 var bodyExamples = map[string]schema{
-	"createApp":     {"name": "Importer", "scopes": []string{"read"}},
-	"updateApp":     {"description": "Nightly import"},
-	"rotateAppKey":  {"graceSeconds": 3600},
-	"createSite":    {"name": "Shop"},
-	"updateSite":    {"name": "Shop"},
-	"duplicateSite": {"name": "Shop (copy)"},
-	"rotateSiteKey": {"graceSeconds": 3600},
-	"publishSite":   {"name": "Spring campaign"},
-	"discardSite":   {"locales": []string{"pt-BR"}},
-	"createLocale":  {"siteId": idSchema["example"], "locale": "pt-BR"},
-	"updateLocale":  {"pathPrefix": "br"},
-	"createRoute":   {"siteId": idSchema["example"], "pathname": "/checkout"},
-	"updateRoute":   {"pathname": "/checkout"},
-	"createPage":    {"siteId": idSchema["example"], "pathname": "/about", "title": "About us"},
-	"updatePage":    {"title": "About us"},
-	"batchPages":    {"siteId": idSchema["example"], "operations": []schema{{"op": "create", "pathname": "/about", "title": "About us"}}},
+	"createApp":      {"name": "Importer", "scopes": []string{"read"}},
+	"updateApp":      {"description": "Nightly import"},
+	"rotateAppKey":   {"graceSeconds": 3600},
+	"createSite":     {"name": "Shop"},
+	"updateSite":     {"name": "Shop"},
+	"duplicateSite":  {"name": "Shop (copy)"},
+	"rotateSiteKey":  {"graceSeconds": 3600},
+	"publishSite":    {"name": "Spring campaign"},
+	"discardSite":    {"locales": []string{"pt-BR"}},
+	"createLocale":   {"siteId": idSchema["example"], "locale": "pt-BR"},
+	"updateLocale":   {"pathPrefix": "br"},
+	"createRoute":    {"siteId": idSchema["example"], "pathname": "/checkout"},
+	"updateRoute":    {"pathname": "/checkout"},
+	"createPage":     {"siteId": idSchema["example"], "pathname": "/about", "title": "About us"},
+	"updatePage":     {"title": "About us"},
+	"createRedirect": {"siteId": idSchema["example"], "source": "/old/*", "target": "/new/*"},
+	"updateRedirect": {"target": "/new/*"},
+	"batchRedirects": {"siteId": idSchema["example"], "operations": []schema{{"op": "create", "source": "/old", "target": "/new"}}},
+	"batchPages":     {"siteId": idSchema["example"], "operations": []schema{{"op": "create", "pathname": "/about", "title": "About us"}}},
 }
 
 var pathParams = map[string]param{
@@ -73,6 +77,7 @@ var pathParams = map[string]param{
 	"appId":             {doc: "App id.", schema: idSchema},
 	"publishId":         {doc: "Publish id.", schema: idSchema},
 	"pageId":            {doc: "Page id.", schema: idSchema},
+	"redirectId":        {doc: "Redirect id.", schema: idSchema},
 	"localeIdOrCode":    {doc: "Locale id or locale code.", schema: schema{"type": "string", "example": "fr"}},
 	"pageIdOrPathname":  {doc: "Page id, or page pathname percent-encoded as one segment.", schema: schema{"type": "string", "example": "/about"}},
 	"pathname":          {doc: "Page pathname percent-encoded as one segment.", schema: schema{"type": "string", "example": "/about"}},
@@ -131,6 +136,15 @@ var endpointTexts = map[string]endpointText{
 
 	"listRuntimePages": {"Runtime", "List live pages", "The pages of the key's site in the live version, in the order asked for. Pass the id of the last item as `after` until `hasMore` is false."},
 	"getRuntimePage":   {"Runtime", "Get a live page by pathname", "The pathname is looked up in `locale`, or in the default locale. 404 for a page that is offline there."},
+
+	"listRedirects":   {"Redirects", "List redirects", "Ordered by source, ties by id. With `locale`, returns the redirects of that locale and those of every locale."},
+	"createRedirect":  {"Redirects", "Create a redirect", "Creates it in the draft. Returns 409 if a page, a route or another redirect of that locale has the source, or if following redirects would come round again."},
+	"batchRedirects":  {"Redirects", "Change many redirects", "1 to 1,000 operations in one transaction, in a body of at most 8 MiB. Results are in the order of the operations. `create` requires a `source` and a `target`. `update` and `delete` identify their redirect by `redirectId`, or by `source` with `locale`: those before the batch. An `update` by `redirectId` takes `source` and `locale` as new values; one by `source` can't change them. `delete` takes no values. Sources and circles are checked after all operations. On any error nothing changes, and the details list every problem of every operation. Returns 400 if anything is malformed, otherwise 404 if a redirect or locale does not exist, otherwise 409."},
+	"getRedirect":     {"Redirects", "Get a redirect", ""},
+	"updateRedirect":  {"Redirects", "Update a redirect", "Updates the draft. Omitted fields stay unchanged. An automatic redirect that is changed becomes an ordinary one."},
+	"deleteRedirect":  {"Redirects", "Delete a redirect", "Deletes it from the draft. It can be restored. Returns 409 if another redirect, which then acts in its place, would lead round again."},
+	"restoreRedirect": {"Redirects", "Restore a deleted redirect", "Returns 409 if it is not deleted, or if its source is no longer free."},
+	"discardRedirect": {"Publishing", "Discard a redirect's draft", "Reverts the draft, deleted or not, to the live version. A redirect that was never live is deleted, and the response is 204."},
 
 	"listPages":         {"Pages", "List pages", "Text is sorted by Unicode code point. Nulls come last in ascending order. Ties are sorted by id."},
 	"createPage":        {"Pages", "Create a page", "Creates it in the draft; the live version does not change."},

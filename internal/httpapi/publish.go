@@ -41,8 +41,9 @@ func newPublish(p cms.Publish) Publish {
 type Change struct {
 	Object           string         `json:"object" enum:"change" doc:"Always change."`
 	ID               cms.ID         `json:"id" doc:"Identifier of the change: the same in every list."`
-	PageID           cms.ID         `json:"pageId" doc:"The page."`
-	Locale           string         `json:"locale" doc:"The locale: the default one for the page's own values." example:"en-US"`
+	PageID           *cms.ID        `json:"pageId" doc:"The page; null for a redirect."`
+	RedirectID       *cms.ID        `json:"redirectId" doc:"The redirect; null for a page."`
+	Locale           *string        `json:"locale" doc:"The locale: the default one for the page's own values; null for a redirect of every locale." example:"en-US"`
 	Kind             cms.ChangeKind `json:"kind" doc:"What happens, the first that applies."`
 	Pathname         string         `json:"pathname" doc:"The pathname in effect afterwards, or before for a deletion." example:"/about"`
 	PreviousPathname *string        `json:"previousPathname" doc:"The pathname in effect before, where it changes." example:"/about-us"`
@@ -58,7 +59,7 @@ type FieldChange struct {
 
 func newChange(c service.ChangeView) Change {
 	w := Change{
-		Object: "change", ID: c.ID(), PageID: c.PageID, Locale: c.Locale, Kind: c.Kind, Pathname: c.Pathname,
+		Object: "change", ID: c.ID(), PageID: nullID(c.PageID), RedirectID: nullID(c.RedirectID), Locale: nullText(c.Locale), Kind: c.Kind, Pathname: c.Pathname,
 		PreviousPathname: c.PreviousPathname, Fields: make([]FieldChange, len(c.Fields)),
 	}
 	for i, f := range c.Fields {
@@ -83,8 +84,9 @@ type Summary struct {
 
 // Selected are the fields of a body that select a part of the draft.
 type Selected struct {
-	PageIDs cms.Opt[[]cms.ID] `json:"pageIds" nullable:"true" minItems:"1" maxItems:"1000" doc:"Only these pages; null means all."`
-	Locales cms.Opt[[]string] `json:"locales" minItems:"1" maxItems:"1000" doc:"Only the values of these locales, by code or id: the default locale's are the pages' own values, creations and deletions."`
+	PageIDs     cms.Opt[[]cms.ID] `json:"pageIds" nullable:"true" minItems:"1" maxItems:"1000" doc:"Only these pages; null means all, or none if there are redirectIds."`
+	RedirectIDs cms.Opt[[]cms.ID] `json:"redirectIds" nullable:"true" minItems:"1" maxItems:"1000" doc:"Only these redirects; null means all, or none if there are pageIds."`
+	Locales     cms.Opt[[]string] `json:"locales" minItems:"1" maxItems:"1000" doc:"Only the values of these locales, by code or id: the default locale's are the pages' own values, creations and deletions, and the redirects of every locale."`
 }
 
 // DiscardCreate is the body that discards the draft.
@@ -135,8 +137,8 @@ func (a *API) listChanges(r *request) (response, error) {
 }
 
 func (a *API) discardSite(r *request) (response, error) {
-	pages, err := a.svc.Discard(r.Context(), r.who, r.pathID, input(r, DiscardCreate.domain))
-	return ok(Discard{"discard", pages, 0}), err
+	counts, err := a.svc.Discard(r.Context(), r.who, r.pathID, input(r, DiscardCreate.domain))
+	return ok(Discard{"discard", counts.Pages, counts.Redirects}), err
 }
 
 func (a *API) publishSite(r *request) (response, error) {

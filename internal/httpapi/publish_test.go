@@ -110,7 +110,7 @@ var selections = map[string]struct {
 	"a page":         {`{"pageIds":["{page}"]}`, []string{title, frTitle}, []string{offTitle, created, createdFr, gone, goneFr}},
 	"named twice":    {`{"pageIds":["{page}","{page}"]}`, []string{title, frTitle}, []string{offTitle, created, createdFr, gone, goneFr}},
 	"two pages":      {`{"pageIds":["{gone}","{new}"]}`, []string{created, createdFr, gone, goneFr}, []string{title, frTitle, offTitle}},
-	"default locale": {`{"locales":["en-us"]}`, []string{title, created, gone, goneFr}, []string{frTitle, offTitle, addedFr}},
+	"default locale": {`{"locales":["en-us"]}`, []string{title, created, gone, goneFr}, []string{frTitle, offTitle, addedFr, leftFr}},
 	"another locale": {`{"locales":["fr"]}`, []string{frTitle}, []string{title, offTitle, created, createdFr, gone, goneFr}},
 	"by id":          {`{"locales":["{fr}"]}`, []string{frTitle}, []string{title, offTitle, created, createdFr, gone, goneFr}},
 	"two locales":    {`{"locales":["fr","en-US"]}`, []string{title, frTitle, created, createdFr, gone, goneFr}, []string{offTitle}},
@@ -126,6 +126,7 @@ const (
 	created   = `en-US created /new: pathname null>"/new" isOnline null>true`
 	createdFr = `fr created /neuf: pathname null>"/neuf"`
 	addedFr   = `fr pathChanged /neuf from /new: pathname null>"/neuf"` // the page is live, and not so in fr
+	leftFr    = `fr redirectCreated /new: locale null>"fr" source null>"/new" target null>"/neuf" status null>308 isAutomatic null>true`
 	gone      = `en-US deleted /gone: pathname "/gone">null isOnline true>null`
 	goneFr    = `fr deleted /gone: title "Parti">null`
 )

@@ -28,6 +28,7 @@ type query struct {
 	version        service.VersionRef
 	versionGiven   bool
 	pathPrefix     string
+	sourcePrefix   string
 	sort           cms.PageSort
 	descending     bool
 	includeOffline bool
@@ -104,6 +105,21 @@ var (
 			return ""
 		},
 	}
+	paramSourcePrefix = param{
+		name: "sourcePrefix", doc: "Only redirects whose source begins with this, letter for letter.",
+		schema: schema{"type": "string", "example": "/blog"},
+		parse: func(q *query, v string) string {
+			if strings.ContainsRune(v, 0) {
+				return "must not have a NUL character"
+			}
+			q.sourcePrefix = strings.Clone(v) // it may outlive the request
+			return ""
+		},
+	}
+	paramRedirectLocale = param{
+		name: "locale", doc: "A locale of the site, by code or id: its redirects, and those of every locale.",
+		schema: paramLocale.schema, parse: paramLocale.parse,
+	}
 	paramSortBy = param{
 		name: "sortBy", doc: "The order of the list.",
 		schema: schema{"type": "string", "enum": cms.PageSorts, "default": cms.SortPath},
@@ -126,6 +142,12 @@ var (
 		name: "pageIds", doc: "Only these pages, separated by commas; at most 1,000.", schema: schema{"type": "string", "example": "01980a5c-7d3e-7f00-8a3b-000000000001"},
 		parse: func(q *query, v string) string {
 			return parseList(&q.selection.PageIDs, v, cms.MaxPublishPages, mustBeID, cms.ParseID)
+		},
+	}
+	paramRedirectIDs = param{
+		name: "redirectIds", doc: "Only these redirects, separated by commas; at most 1,000.", schema: paramPageIDs.schema,
+		parse: func(q *query, v string) string {
+			return parseList(&q.selection.RedirectIDs, v, cms.MaxPublishPages, mustBeID, cms.ParseID)
 		},
 	}
 	paramLocales = param{

@@ -55,7 +55,7 @@ func (a *API) endpoints() []*endpoint {
 		{get, "/v2/sites/{siteId}/robots.txt", "getRobots", read, siteKeyToo, []param{paramOrigin}, nil, 200, typ[TextDocument](), a.getRobots},
 		{get, "/v2/resolve", "resolveUrl", read, siteKeyToo, []param{paramURL, paramResolveSiteID, paramVersion}, nil, 200, typ[Resolution](), a.resolveURL},
 
-		{get, "/v2/sites/{siteId}/changes", "listChanges", read, appsOnly, append([]param{paramPageIDs, paramLocales}, list...), nil, 200, typ[Review](), a.listChanges},
+		{get, "/v2/sites/{siteId}/changes", "listChanges", read, appsOnly, append([]param{paramPageIDs, paramRedirectIDs, paramLocales}, list...), nil, 200, typ[Review](), a.listChanges},
 		{post, "/v2/sites/{siteId}/publish", "publishSite", publish, appsOnly, nil, typ[PublishCreate](), 201, typ[Publish](), a.publishSite},
 		{post, "/v2/sites/{siteId}/discard", "discardSite", write, appsOnly, nil, typ[DiscardCreate](), 200, typ[Discard](), a.discardSite},
 		{get, "/v2/sites/{siteId}/publishes", "listPublishes", read, appsOnly, list, nil, 200, typ[List[Publish]](), a.listPublishes},
@@ -76,6 +76,15 @@ func (a *API) endpoints() []*endpoint {
 		{get, "/v2/routes/{routeIdOrPathname...}", "getRoute", read, siteKeyToo, inSite, nil, 200, typ[Route](), a.getRoute},
 		{patch, "/v2/routes/{routeIdOrPathname...}", "updateRoute", write, appsOnly, append(raw, paramSiteID), typ[RoutePatch](), 200, typ[Route](), a.updateRoute},
 		{del, "/v2/routes/{routeIdOrPathname...}", "deleteRoute", write, appsOnly, inSite, nil, 204, nil, a.deleteRoute},
+
+		{get, "/v2/redirects", "listRedirects", read, siteKeyToo, append([]param{paramListSiteID, paramRedirectLocale, paramSourcePrefix, paramVersion}, list...), nil, 200, typ[List[Redirect]](), a.listRedirects},
+		{post, "/v2/redirects", "createRedirect", write, appsOnly, nil, typ[RedirectCreate](), 201, typ[Redirect](), a.createRedirect},
+		{post, "/v2/redirects/batch", "batchRedirects", write, appsOnly, nil, typ[RedirectBatch](), 200, typ[BatchOfRedirects](), a.batchRedirects},
+		{get, "/v2/redirects/{redirectId}", "getRedirect", read, siteKeyToo, []param{paramVersion}, nil, 200, typ[Redirect](), a.getRedirect},
+		{patch, "/v2/redirects/{redirectId}", "updateRedirect", write, appsOnly, nil, typ[RedirectPatch](), 200, typ[Redirect](), a.updateRedirect},
+		{del, "/v2/redirects/{redirectId}", "deleteRedirect", write, appsOnly, nil, nil, 204, nil, a.deleteRedirect},
+		{post, "/v2/redirects/{redirectId}/restore", "restoreRedirect", write, appsOnly, nil, nil, 200, typ[Redirect](), a.restoreRedirect},
+		{post, "/v2/redirects/{redirectId}/discard", "discardRedirect", write, appsOnly, nil, nil, 200, typ[Redirect](), a.discardRedirect},
 
 		{get, "/v5/pages", "listRuntimePages", siteKeysOnly, siteKeyToo, []param{paramLimit, paramRuntimeAfter, paramSortBy, paramSortDirection, paramIncludeOffline, paramPathPrefix, paramLocale}, nil, 200, typ[RuntimePages](), a.listRuntimePages},
 		{get, "/v3/pages/{pathname...}", "getRuntimePage", siteKeysOnly, siteKeyToo, []param{paramLocale}, nil, 200, typ[RuntimePage](), a.getRuntimePage},

@@ -18,6 +18,7 @@ type Site struct {
 	DefaultLocale           string            `json:"defaultLocale" doc:"Code of the default locale." example:"en-US"`
 	DefaultLocalePathPrefix *string           `json:"defaultLocalePathPrefix" doc:"Path prefix of the default locale; null means the root." example:"en"`
 	LocaleManagementMode    cms.LocaleMode    `json:"localeManagementMode" doc:"Whether locales are managed here or by another system."`
+	AutoRedirects           bool              `json:"autoRedirects" doc:"Whether a publish that moves a page leaves a redirect at the old pathname." example:"true"`
 	CreatedAt               timestamp         `json:"createdAt" doc:"Creation time."`
 	UpdatedAt               timestamp         `json:"updatedAt" doc:"Last update time."`
 }
@@ -26,7 +27,7 @@ func newSite(s cms.Site) Site {
 	return Site{
 		Object: "site", ID: s.ID, WorkspaceID: s.WorkspaceID, Name: s.Name, HostOrigin: s.HostOrigin,
 		PublicAPIKey: s.PublicAPIKey, SiteKeyAccess: s.KeyAccess, DefaultLocale: s.DefaultLocale.Code,
-		DefaultLocalePathPrefix: s.DefaultLocale.PathPrefix, LocaleManagementMode: s.LocaleMode,
+		DefaultLocalePathPrefix: s.DefaultLocale.PathPrefix, LocaleManagementMode: s.LocaleMode, AutoRedirects: s.AutoRedirects,
 		CreatedAt: newTimestamp(s.CreatedAt), UpdatedAt: newTimestamp(s.UpdatedAt),
 	}
 }
@@ -39,11 +40,13 @@ type SiteCreate struct {
 	DefaultLocale        cms.Opt[string]            `json:"defaultLocale" default:"en-US" doc:"Code of the default locale." example:"en-US"`
 	SiteKeyAccess        cms.Opt[cms.SiteKeyAccess] `json:"siteKeyAccess" default:"draft" doc:"Which versions the Site API key reads: draft is both, live is the live one alone. Choose live before the key goes into a browser."`
 	LocaleManagementMode cms.Opt[cms.LocaleMode]    `json:"localeManagementMode" default:"internal" doc:"Whether locales are managed here or by another system."`
+	AutoRedirects        cms.Opt[bool]              `json:"autoRedirects" default:"true" doc:"Whether a publish that moves a page leaves a redirect at the old pathname."`
 }
 
 func (b SiteCreate) domain(p *cms.Problems) cms.NewSite {
 	return clean(p, cms.NewSite{WorkspaceID: b.WorkspaceID, SitePatch: cms.SitePatch{
 		Name: b.Name, HostOrigin: b.HostOrigin, DefaultLocale: b.DefaultLocale, KeyAccess: b.SiteKeyAccess, LocaleMode: b.LocaleManagementMode,
+		AutoRedirects: b.AutoRedirects,
 	}})
 }
 
@@ -55,6 +58,7 @@ type SitePatch struct {
 	DefaultLocalePathPrefix cms.Opt[*string]           `json:"defaultLocalePathPrefix" doc:"Path prefix of the default locale; null means the root." example:"en"`
 	KeyAccess               cms.Opt[cms.SiteKeyAccess] `json:"siteKeyAccess" doc:"Which versions the Site API key reads: draft is both, live is the live one alone. Choose live before the key goes into a browser."`
 	LocaleMode              cms.Opt[cms.LocaleMode]    `json:"localeManagementMode" doc:"Whether locales are managed here or by another system."`
+	AutoRedirects           cms.Opt[bool]              `json:"autoRedirects" doc:"Whether a publish that moves a page leaves a redirect at the old pathname."`
 }
 
 func (b SitePatch) domain(p *cms.Problems) cms.SitePatch { return clean(p, cms.SitePatch(b)) }

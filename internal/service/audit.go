@@ -65,6 +65,8 @@ func (s *Service) auditState(resource any) []byte {
 		deletedAt = r.DeletedAt
 	case PageView:
 		deletedAt = r.DeletedAt
+	case RedirectView:
+		deletedAt = r.DeletedAt
 	}
 	if deletedAt != nil {
 		return nil

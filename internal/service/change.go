@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,7 +17,7 @@ import (
 // ChangeView is a change as a reader sees it.
 type ChangeView struct {
 	cms.Change
-	Locale string // the code
+	Locale string // the code; "": a redirect of every locale
 }
 
 // Review is one page of the list of what a publish would do, with the plan and
@@ -32,6 +33,8 @@ type reviewed struct {
 	Summary Summary
 	version int64 // of the store before it was read
 	at      time.Time
+
+	redirects []cms.Change // the end of the list
 }
 
 // Summary counts the changes of a list. Kinds and locales without a change are
@@ -50,7 +53,7 @@ func (s *Service) Changes(ctx context.Context, who Caller, siteID cms.ID, ask cm
 		return Review{}, err
 	}
 	defer release()
-	version, at, key := s.changes.version(), s.now(), fmt.Sprint(siteID, ask.PageIDs.Value, ask.Locales.Value)
+	version, at, key := s.changes.version(), s.now(), fmt.Sprint(siteID, ask.PageIDs.Value, ask.RedirectIDs.Value, ask.Locales.Value)
 	list, err := viewSite(ctx, s, who, ofSite(siteID), func(ctx context.Context, r cms.Reader, f siteSnapshot) (list Review, err error) {
 		selected, err := f.selection(ctx, r, ask)
 		if err != nil {
@@ -62,12 +65,13 @@ func (s *Service) Changes(ctx context.Context, who Caller, siteID cms.ID, ask cm
 		}
 		// This check follows the beginning of the view, which then has nothing newer.
 		known, ok := s.knownReviews.GetIfPresent(key)
-		whole := !ok || !s.isCurrentReview(known, siteID, at)
-		list.List, list.reviewed, err = f.review(ctx, r, selected, place, q.Limit, whole)
-		list.version, list.at = version, at
-		if !whole {
-			list.reviewed = known
+		if !ok || !s.isCurrentReview(known, siteID, at) {
+			known = reviewed{version: version, at: at}
+			list.List, err = f.reviewAll(ctx, r, selected, place, q.Limit, &known)
+		} else {
+			list.List, err = f.review(ctx, r, selected, place, q.Limit, known.redirects)
 		}
+		list.reviewed = known
 		return list, err
 	})
 	if err == nil {
@@ -86,43 +90,89 @@ func (s *Service) isCurrentReview(known reviewed, siteID cms.ID, now time.Time) 
 	return s.changes.unchanged(known.version, cms.SubjectsOf(siteID, cms.Draft)...) && (maxAge == 0 || now.Sub(known.at) < maxAge)
 }
 
-// review lists changes after a place. With whole it reads the whole list, for its
-// plan and summary.
-func (f siteSnapshot) review(ctx context.Context, r cms.Reader, selected cms.Selection, place cms.ChangePlace, limit int, whole bool) (cms.List[ChangeView], reviewed, error) {
+// reviewAll lists changes after a place, and reads the whole list for its plan and
+// summary.
+func (f siteSnapshot) reviewAll(ctx context.Context, r cms.Reader, selected cms.Selection, place cms.ChangePlace, limit int, known *reviewed) (cms.List[ChangeView], error) {
 	var views []ChangeView
 	hash, sum := newPlanHash(), Summary{ByKind: map[cms.ChangeKind]int{}, ByLocale: map[string]int{}}
-	walk := dirtyWalk{}
-	if !whole {
-		walk = dirtyWalk{from: place.PageID, chunk: limit + 1}
-	}
-	err := f.eachChange(ctx, r, selected, walk, func(c cms.Change) bool {
+	err := f.everyChange(ctx, r, selected, func(c cms.Change) {
 		view := f.viewChange(c)
-		if whole {
-			hash.add(c)
-			sum.Total++
-			sum.ByKind[c.Kind]++
-			sum.ByLocale[view.Locale]++
+		hash.add(c)
+		sum.Total++
+		sum.ByKind[c.Kind]++
+		sum.ByLocale[cmp.Or(view.Locale, f.site.DefaultLocale.Code)]++
+		if c.RedirectID != cms.NoID {
+			known.redirects = append(known.redirects, c)
 		}
 		if len(views) <= limit && c.Place().Compare(place) > 0 {
 			views = append(views, view)
 		}
-		return whole || len(views) <= limit
 	})
-	return cms.CutList(views, limit), reviewed{Plan: hash.plan(), Summary: sum}, err
+	known.Plan, known.Summary = hash.plan(), sum
+	return cms.CutList(views, limit), err
 }
 
-// eachChange visits what publishing a selection would do, until visit returns
+// review lists changes after a place. The changes of redirects are known.
+func (f siteSnapshot) review(ctx context.Context, r cms.Reader, selected cms.Selection, place cms.ChangePlace, limit int, redirects []cms.Change) (cms.List[ChangeView], error) {
+	var views []ChangeView
+	note := func(c cms.Change) bool {
+		if c.Place().Compare(place) > 0 {
+			views = append(views, f.viewChange(c))
+		}
+		return len(views) <= limit
+	}
+	if place.RedirectID == cms.NoID {
+		err := f.eachChange(ctx, r, selected, dirtyWalk{from: place.PageID, chunk: limit + 1}, func(_ cms.PageChange, changes []cms.Change) bool {
+			return !slices.ContainsFunc(changes, func(c cms.Change) bool { return !note(c) })
+		})
+		if err != nil {
+			return cms.List[ChangeView]{}, err
+		}
+	}
+	for _, c := range redirects {
+		if len(views) > limit || !note(c) {
+			break
+		}
+	}
+	return cms.CutList(views, limit), nil
+}
+
+// everyChange visits what publishing a selection would do, to pages and then to
+// redirects.
+func (f siteSnapshot) everyChange(ctx context.Context, r cms.Reader, selected cms.Selection, visit func(cms.Change)) error {
+	var moved []cms.PageChange
+	err := f.eachChange(ctx, r, selected, dirtyWalk{}, func(page cms.PageChange, changes []cms.Change) bool {
+		for _, c := range changes {
+			visit(c)
+		}
+		if len(changes) > 0 && len(pageMoves([]cms.PageChange{page}, f.locales)) > 0 {
+			moved = append(moved, page)
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	plan, err := f.planRedirects(ctx, r, selected.Applied(f.site.DefaultLocaleID), moved)
+	if err != nil {
+		return err
+	}
+	for _, c := range plan.sorted() {
+		if change, ok := c.Change(f.locales); ok {
+			visit(change)
+		}
+	}
+	return nil
+}
+
+// eachChange visits what publishing a selection would do to pages, until visit returns
 // false.
-func (f siteSnapshot) eachChange(ctx context.Context, r cms.Reader, selected cms.Selection, walk dirtyWalk, visit func(cms.Change) bool) error {
+func (f siteSnapshot) eachChange(ctx context.Context, r cms.Reader, selected cms.Selection, walk dirtyWalk, visit func(cms.PageChange, []cms.Change) bool) error {
 	selected = selected.Applied(f.site.DefaultLocaleID)
 	walk.only = selected.PageIDs
 	return eachDirty(ctx, r, f.site.ID, walk, func(_ cms.ID, draft, live *cms.Page) bool {
-		for _, c := range cms.Changes(live, cms.PublishPage(draft, live, selected, f.locales), f.locales) {
-			if !visit(c) {
-				return false
-			}
-		}
-		return true
+		page := cms.PageChange{Before: live, After: cms.PublishPage(draft, live, selected, f.locales)}
+		return visit(page, cms.Changes(page.Before, page.After, f.locales))
 	})
 }
 
@@ -142,6 +192,9 @@ func (h planHash) plan() string { return hex.EncodeToString(h.Sum(nil)) }
 
 func (f siteSnapshot) viewChange(c cms.Change) ChangeView {
 	code := f.site.DefaultLocale.Code
+	if c.RedirectID != cms.NoID {
+		code = ""
+	}
 	if l, ok := f.locales.ByID(c.LocaleID); ok {
 		code = l.Code
 	}
@@ -159,7 +212,7 @@ func (f siteSnapshot) changePlace(ctx context.Context, r cms.Reader, after cms.I
 	for i, place := range places {
 		ids[i] = place.PageID
 	}
-	known, err := r.KnownPages(ctx, f.site.ID, ids)
+	known, err := r.Known(ctx, f.site.ID, cms.KindPage, ids)
 	if err != nil {
 		return cms.ChangePlace{}, err
 	}
@@ -167,6 +220,13 @@ func (f siteSnapshot) changePlace(ctx context.Context, r cms.Reader, after cms.I
 		if slices.Contains(known, place.PageID) {
 			return place, nil
 		}
+	}
+	redirects, err := r.Known(ctx, f.site.ID, cms.KindRedirect, []cms.ID{after})
+	if err != nil {
+		return cms.ChangePlace{}, err
+	}
+	if len(redirects) > 0 || cms.IsAutomaticID(f.site.ID, after) {
+		return cms.ChangePlace{RedirectID: after}, nil
 	}
 	return cms.ChangePlace{}, cms.ErrCursor
 }
@@ -180,7 +240,7 @@ func (s *Service) PublishChanges(ctx context.Context, who Caller, id cms.ID, q c
 		}
 		place, err := f.changePlace(ctx, r, q.After)
 		if err == nil {
-			err = checkCursor(q, func() error { return changedPage(ctx, r, f.site.ID, id, place.PageID) })
+			err = checkCursor(q, func() error { return changedBy(ctx, r, f.site.ID, id, place) })
 		}
 		if err != nil || p.Seq == 0 {
 			return list, err
@@ -219,16 +279,76 @@ func (f siteSnapshot) publishedChanges(ctx context.Context, r cms.Reader, p cms.
 		}
 		return nil
 	}
+	if place.RedirectID != cms.NoID {
+		return f.publishedRedirects(ctx, r, p, place.RedirectID, limit)
+	}
 	ids := []cms.ID{place.PageID} // it may have more changes after the place
-	for {
+	for len(ids) > 0 {
 		if err := note(ids); err != nil || len(views) > limit {
 			return views, err
 		}
 		var err error
-		if ids, err = r.PublishedPages(ctx, f.site.ID, p.Seq, ids[len(ids)-1], limit); err != nil || len(ids) == 0 {
+		if ids, err = r.PublishedPages(ctx, f.site.ID, p.Seq, ids[len(ids)-1], limit); err != nil {
 			return views, err
 		}
 	}
+	redirects, err := f.publishedRedirects(ctx, r, p, cms.NoID, limit)
+	return append(views, redirects...), err
+}
+
+// publishedRedirects computes more than limit changes of redirects after one, if there
+// are, from what was live before and after a publish.
+func (f siteSnapshot) publishedRedirects(ctx context.Context, r cms.Reader, p cms.Publish, after cms.ID, limit int) ([]ChangeView, error) {
+	var views []ChangeView
+	for len(views) <= limit {
+		ids, err := r.PublishedRedirects(ctx, f.site.ID, p.Seq, after, limit+1)
+		if err != nil || len(ids) == 0 {
+			return views, err
+		}
+		before, err := redirectsLiveAfter(ctx, r, f.site.ID, p.Seq-1, ids)
+		if err != nil {
+			return nil, err
+		}
+		now, err := redirectsLiveAfter(ctx, r, f.site.ID, p.Seq, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			change := cms.RedirectChange{Before: before[id], After: now[id]}
+			if change.Before == nil && change.After == nil {
+				continue
+			}
+			if c, ok := change.Change(f.locales); ok && f.locales.Shows(c.LocaleID) {
+				views = append(views, f.viewChange(c))
+			}
+		}
+		after = ids[len(ids)-1]
+	}
+	return views, nil
+}
+
+// redirectsLiveAfter is liveAfter for redirects.
+func redirectsLiveAfter(ctx context.Context, r cms.Reader, siteID cms.ID, seq int64, ids []cms.ID) (map[cms.ID]*cms.Redirect, error) {
+	if seq == 0 {
+		return map[cms.ID]*cms.Redirect{}, nil
+	}
+	return r.RedirectsByID(ctx, siteID, cms.AfterPublish(seq), ids)
+}
+
+// changedBy returns NotFound unless a publish changed what is at a place.
+func changedBy(ctx context.Context, r cms.Reader, siteID, publishID cms.ID, place cms.ChangePlace) error {
+	if place.RedirectID == cms.NoID {
+		return changedPage(ctx, r, siteID, publishID, place.PageID)
+	}
+	p, err := r.Publish(ctx, siteID, publishID)
+	if err != nil {
+		return err
+	}
+	changed, err := r.PublishedRedirects(ctx, siteID, p.Seq, cms.IDBefore(place.RedirectID), 1)
+	if err == nil && !slices.Contains(changed, place.RedirectID) {
+		err = cms.NotFound(cms.KindPublish)
+	}
+	return err
 }
 
 // liveAfter are pages as they were live after a publish; before the first,

@@ -155,7 +155,7 @@ type recordingTx struct {
 }
 
 // maxRecorded is how many subjects a transaction names. Beyond it the changes
-// of pages are noted as one of the whole site.
+// of pages and redirects are noted as one of the whole site.
 const maxRecorded = 32
 
 func (r *recordingTx) Record(ctx context.Context, entries ...cms.AuditEntry) error {
@@ -166,7 +166,7 @@ func (r *recordingTx) Record(ctx context.Context, entries ...cms.AuditEntry) err
 		switch {
 		case e.Kind == cms.KindApp:
 			r.note(cms.Subject{ID: e.ResourceID})
-		case e.Kind == cms.KindPage && len(r.changed) < maxRecorded:
+		case (e.Kind == cms.KindPage || e.Kind == cms.KindRedirect) && len(r.changed) < maxRecorded:
 			r.note(cms.Subject{ID: e.SiteID, Drafts: true}) // only a publish changes what is live
 			r.note(cms.Subject{ID: e.ResourceID})
 		case e.SiteID != cms.NoID:

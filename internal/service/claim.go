@@ -10,8 +10,8 @@ import (
 	"galley/internal/cms"
 )
 
-// claimMove is what a page or a route holds before and after a write. page is
-// the page as it will be, and nil for a route.
+// claimMove is what a page, route or redirect holds before and after a write. page is
+// the page as it will be, and nil for the others.
 type claimMove struct {
 	page          *cms.Page
 	before, after []cms.Claim
@@ -19,6 +19,14 @@ type claimMove struct {
 
 // clash is a claim that conflicts with another one.
 type clash struct{ claim, other cms.Claim }
+
+// err is the error for a single write.
+func (c clash) err() *cms.Error {
+	if c.other.ByRedirect {
+		return cms.ErrRedirectTaken
+	}
+	return cms.ErrPathnameTaken
+}
 
 // pageMoves returns the moves of pages whose pathnames change.
 func pageMoves(changes []cms.PageChange, locales cms.Locales) []claimMove {
@@ -39,31 +47,28 @@ func pageMoves(changes []cms.PageChange, locales cms.Locales) []claimMove {
 }
 
 // moveClaims releases the pathnames of before and takes those of after, unless one
-// of them is taken.
-func moveClaims(ctx context.Context, tx cms.Tx, siteID cms.ID, m claimMove) error {
+// of them is taken. Automatic redirects give way.
+func (s *Service) moveClaims(ctx context.Context, tx cms.Tx, by actor, f siteSnapshot, m claimMove) error {
 	if slices.Equal(m.before, m.after) {
 		return nil
 	}
-	clashes, err := findClashes(ctx, tx, siteID, m)
+	clashes, err := findClashes(ctx, tx, f.site.ID, m)
+	if err == nil {
+		clashes, err = s.giveWay(ctx, tx, by, f, clashes)
+	}
 	if err == nil && len(clashes) > 0 {
-		err = cms.ErrPathnameTaken
+		err = clashes[0].err()
 	}
 	if err != nil {
 		return err
 	}
-	return storeMoves(ctx, tx, siteID, m)
+	return storeMoves(ctx, tx, f.site.ID, m)
 }
 
-// movePages replaces what pages hold, and names those that would share a
-// pathname with another page or route.
-func movePages(ctx context.Context, tx cms.Tx, siteID cms.ID, changes []cms.PageChange, locales cms.Locales) error {
-	moves := pageMoves(changes, locales)
-	clashes, err := findClashes(ctx, tx, siteID, moves...)
-	if err != nil {
-		return err
-	}
+// refuseClashes names the pages, routes and redirects that would share a pathname.
+func refuseClashes(clashes []clash) error {
 	if len(clashes) == 0 {
-		return storeMoves(ctx, tx, siteID, moves...)
+		return nil
 	}
 	unique := map[string]bool{}
 	for _, c := range clashes {
@@ -71,7 +76,7 @@ func movePages(ctx context.Context, tx cms.Tx, siteID cms.ID, changes []cms.Page
 	}
 	names := slices.Sorted(maps.Keys(unique))
 	version := map[cms.Version]string{cms.Draft: "draft", cms.Live: "live version"}[clashes[0].claim.Version]
-	return cms.Conflict("A pathname would belong to two pages or routes of the " + version + ": " +
+	return cms.Conflict("A pathname would belong to two pages, routes or redirects of the " + version + ": " +
 		strings.Join(names[:min(len(names), maxNamed)], ", "))
 }
 
@@ -79,8 +84,11 @@ func movePages(ctx context.Context, tx cms.Tx, siteID cms.ID, changes []cms.Page
 const maxNamed = 20
 
 func claimName(c cms.Claim) string {
-	if c.ByRoute {
+	switch {
+	case c.ByRoute:
 		return fmt.Sprintf("route %s at %s", c.Owner, c.Pathname)
+	case c.ByRedirect:
+		return fmt.Sprintf("redirect %s at %s", c.Owner, c.Pathname)
 	}
 	return fmt.Sprintf("page %s at %s", c.Owner, c.Pathname)
 }

@@ -8,21 +8,23 @@ import (
 	"galley/internal/cms"
 )
 
-// Discard takes the draft of a site, or a selection of it, back to what is live,
-// and returns how many pages that changes. Pages that were never live are
-// deleted.
-func (s *Service) Discard(ctx context.Context, who Caller, siteID cms.ID, in Input[cms.DiscardRequest]) (pages int, err error) {
-	return inSite(ctx, s, who, ofSite(siteID), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (int, []written, error) {
+// Discarded counts the drafts that a discard changed.
+type Discarded struct{ Pages, Redirects int }
+
+// Discard takes the draft of a site, or a selection of it, back to what is live. What
+// was never live is deleted.
+func (s *Service) Discard(ctx context.Context, who Caller, siteID cms.ID, in Input[cms.DiscardRequest]) (Discarded, error) {
+	return inSite(ctx, s, who, ofSite(siteID), cms.LockExclusive, func(tx cms.Tx, f siteSnapshot) (counts Discarded, _ []written, err error) {
 		ask, err := in()
 		if err != nil {
-			return 0, nil, err
+			return counts, nil, err
 		}
 		selected, err := f.selection(ctx, tx, ask.SelectionRequest)
 		if err != nil {
-			return 0, nil, err
+			return counts, nil, err
 		}
-		pages, err := s.discard(ctx, tx, who, f, selected, ask.Confirm.Value)
-		return pages, nil, err
+		counts, err = s.discard(ctx, tx, who, f, selected, ask.Confirm.Value)
+		return counts, nil, err
 	})
 }
 
@@ -50,7 +52,7 @@ func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID, body E
 
 // discard takes a selection of the draft back to what is live. It holds the site
 // lock.
-func (s *Service) discard(ctx context.Context, tx cms.Tx, who Caller, f siteSnapshot, selected cms.Selection, confirm bool) (int, error) {
+func (s *Service) discard(ctx context.Context, tx cms.Tx, who Caller, f siteSnapshot, selected cms.Selection, confirm bool) (Discarded, error) {
 	selected = selected.Applied(f.site.DefaultLocaleID)
 	siteID, lv := f.site.ID, f.inDefault()
 	var changes []cms.PageChange
@@ -70,19 +72,54 @@ func (s *Service) discard(ctx context.Context, tx cms.Tx, who Caller, f siteSnap
 		return true
 	})
 	if err != nil {
-		return 0, err
+		return Discarded{}, err
 	}
 	if err := s.checkGuard(ctx, tx, siteID, cms.Draft, gone, confirm); err != nil {
-		return 0, err
+		return Discarded{}, err
 	}
-	if err := movePages(ctx, tx, siteID, changes, f.locales); err != nil {
-		return 0, err
+	ids, err := selectedRedirects(ctx, tx, siteID, selected)
+	if err != nil {
+		return Discarded{}, err
+	}
+	redirects, redirectWrites, err := s.discardedRedirects(ctx, tx, f, ids, func(r cms.Redirect) bool { return selected.HasRedirect(r, f.site.DefaultLocaleID) })
+	if err != nil {
+		return Discarded{}, err
+	}
+	taken, err := takenSources(ctx, tx, f, cms.Draft, redirects)
+	if err == nil && len(taken) > 0 {
+		err = cms.ErrRedirectTaken
+	}
+	if err != nil {
+		return Discarded{}, err
+	}
+	moves := append(pageMoves(changes, f.locales), redirectMoves(redirects, f.locales)...)
+	clashes, err := findClashes(ctx, tx, siteID, moves...)
+	if err == nil {
+		clashes, err = s.giveWay(ctx, tx, who.actor(), f, clashes)
+	}
+	if err == nil {
+		err = refuseClashes(clashes)
+	}
+	if err == nil {
+		err = storeMoves(ctx, tx, siteID, moves...)
+	}
+	if err != nil {
+		return Discarded{}, err
+	}
+	if err := storeRedirects(ctx, tx, redirects); err != nil {
+		return Discarded{}, err
+	}
+	if err := f.refuseCircles(ctx, tx, cms.Draft, redirects); err != nil {
+		return Discarded{}, err
+	}
+	if err := s.record(ctx, tx, who.actor(), redirectWrites...); err != nil {
+		return Discarded{}, err
 	}
 	if err := tx.UpdatePages(ctx, changes); err != nil {
-		return 0, err
+		return Discarded{}, err
 	}
 	if err := tx.MarkPages(ctx, siteID, clean, nil, false); err != nil {
-		return 0, err
+		return Discarded{}, err
 	}
 	for chunk := range slices.Chunk(changes, dirtyChunk) {
 		var writes []written
@@ -90,8 +127,8 @@ func (s *Service) discard(ctx context.Context, tx cms.Tx, who Caller, f siteSnap
 			writes = append(writes, wrotePage(lv.view(*c.Before), lv.view(*c.After))...)
 		}
 		if err := s.record(ctx, tx, who.actor(), writes...); err != nil {
-			return 0, err
+			return Discarded{}, err
 		}
 	}
-	return len(changes), nil
+	return Discarded{len(changes), len(redirectWrites)}, nil
 }

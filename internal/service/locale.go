@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"reflect"
+	"slices"
 
 	"galley/internal/cms"
 )
@@ -61,7 +62,10 @@ func (s *Service) CreateLocale(ctx context.Context, who Caller, in Input[cms.New
 		if err := f.locales.CheckUnique(f.site, view.Locale); err != nil {
 			return view, nil, err
 		}
-		return view, wroteLocale(nil, view), tx.CreateLocale(ctx, view.Locale)
+		if err := tx.CreateLocale(ctx, view.Locale); err != nil {
+			return view, nil, err
+		}
+		return view, wroteLocale(nil, view), f.withLocale(view.Locale).refuseMovedCircles(ctx, tx, cms.NoID)
 	})
 }
 
@@ -113,7 +117,10 @@ func (s *Service) changeLocale(ctx context.Context, who Caller, ref Ref, match M
 				return after, nil, err
 			}
 		}
-		return after, wroteLocale(before, after), tx.UpdateLocale(ctx, after.Locale)
+		if err := tx.UpdateLocale(ctx, after.Locale); err != nil {
+			return after, nil, err
+		}
+		return after, wroteLocale(before, after), f.moveLocale(ctx, tx, after.Locale)
 	})
 }
 
@@ -135,8 +142,51 @@ func (s *Service) RestoreLocale(ctx context.Context, who Caller, ref Ref, body E
 		if err := tx.UpdateLocale(ctx, view.Locale); err != nil {
 			return view, nil, err
 		}
-		return view, wroteLocale(nil, view), tx.ShowLocale(ctx, f.site.ID, view.ID)
+		if err := tx.ShowLocale(ctx, f.site.ID, view.ID); err != nil {
+			return view, nil, err
+		}
+		return view, wroteLocale(nil, view), f.moveLocale(ctx, tx, view.Locale)
 	})
+}
+
+// withLocale is the site with a new or changed locale.
+func (f siteSnapshot) withLocale(locale cms.Locale) siteSnapshot {
+	f.locales = slices.DeleteFunc(slices.Clone(f.locales), func(l cms.Locale) bool { return l.ID == locale.ID })
+	f.locales = append(f.locales, locale)
+	if locale.ID == f.site.DefaultLocaleID {
+		f.site.DefaultLocale = locale
+	}
+	return f
+}
+
+// moveLocale releases or takes the sources of a locale's redirects, if it is hidden or
+// shown again, and checks that redirects do not come round now.
+func (f siteSnapshot) moveLocale(ctx context.Context, tx cms.Tx, after cms.Locale) error {
+	next, shown := f.withLocale(after), cms.NoID
+	if f.locales.Shows(after.ID) != next.locales.Shows(after.ID) {
+		var moves []claimMove
+		for _, version := range []cms.Version{cms.Draft, cms.Live} {
+			redirects, err := tx.RedirectsIn(ctx, f.site.ID, version, after.ID)
+			if err != nil {
+				return err
+			}
+			for _, r := range redirects {
+				moves = append(moves, claimMove{before: r.Claims(f.locales), after: r.Claims(next.locales)})
+			}
+		}
+		clashes, err := findClashes(ctx, tx, f.site.ID, moves...)
+		if err == nil && len(clashes) > 0 {
+			err = clashes[0].err()
+		}
+		if err == nil {
+			err = storeMoves(ctx, tx, f.site.ID, moves...)
+		}
+		if err != nil {
+			return err
+		}
+		shown = after.ID
+	}
+	return next.refuseMovedCircles(ctx, tx, shown)
 }
 
 // findDeletedLocale finds what is to be restored: by code, the locale that was

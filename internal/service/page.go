@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -144,10 +145,10 @@ func findPage(ctx context.Context, r cms.Reader, site cms.Site, lv localeView, v
 	if err != nil {
 		return cms.NoID, err
 	}
-	if own := slices.IndexFunc(claims, func(c cms.Claim) bool { return c.LocaleID == lv.localeID && !c.ByRoute }); own >= 0 {
+	if own := slices.IndexFunc(claims, func(c cms.Claim) bool { return c.LocaleID == lv.localeID && c.ByPage() }); own >= 0 {
 		return claims[own].Owner, nil
 	}
-	def := slices.IndexFunc(claims, func(c cms.Claim) bool { return c.LocaleID == cms.NoID && !c.ByRoute })
+	def := slices.IndexFunc(claims, func(c cms.Claim) bool { return c.LocaleID == cms.NoID && c.ByPage() })
 	if def < 0 {
 		return cms.NoID, notFound
 	}
@@ -216,10 +217,13 @@ func (s *Service) CreatePage(ctx context.Context, who Caller, in Input[cms.NewPa
 		page := s.newPage(f.site, n.PagePatch)
 		// A new page has one pathname in every locale, so it conflicts with a
 		// claim in any of them.
-		for _, claim := range page.Claims(f.locales) {
-			if err := tx.TakeFreePathname(ctx, f.site.ID, claim); err != nil {
-				return view, nil, err
-			}
+		claims := page.Claims(f.locales)
+		err = tx.TakeFreePathname(ctx, f.site.ID, claims[0])
+		if errors.Is(err, cms.ErrPathnameTaken) {
+			err = s.moveClaims(ctx, tx, who.actor(), f, claimMove{page: &page, after: claims})
+		}
+		if err != nil {
+			return view, nil, err
 		}
 		view = f.inDefault().view(page)
 		return view, wrotePage(nil, view), tx.CreatePages(ctx, page)
@@ -285,7 +289,7 @@ func (s *Service) RestorePage(ctx context.Context, who Caller, id cms.ID, body E
 		}
 		after := before
 		after.DeletedAt = nil
-		_, err = s.savePage(ctx, tx, f.locales, before, &after)
+		_, err = s.savePage(ctx, tx, who, f, before, &after)
 		view = f.inDefault().view(after)
 		return view, wrotePage(nil, view), err
 	})
@@ -314,7 +318,7 @@ func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale st
 		if err != nil {
 			return view, nil, err
 		}
-		changed, err := s.savePage(ctx, tx, f.locales, before, &after)
+		changed, err := s.savePage(ctx, tx, who, f, before, &after)
 		view = lv.view(after)
 		if err != nil || !changed {
 			return view, nil, err
@@ -325,11 +329,12 @@ func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale st
 
 // savePage stores a page and the time of its change, and reports whether there
 // was one.
-func (s *Service) savePage(ctx context.Context, tx cms.Tx, locales cms.Locales, before cms.Page, after *cms.Page) (bool, error) {
+func (s *Service) savePage(ctx context.Context, tx cms.Tx, who Caller, f siteSnapshot, before cms.Page, after *cms.Page) (bool, error) {
 	if !s.stampChange(before, after) {
 		return false, nil
 	}
-	if err := moveClaims(ctx, tx, after.SiteID, claimMove{after, before.Claims(locales), after.Claims(locales)}); err != nil {
+	move := claimMove{after, before.Claims(f.locales), after.Claims(f.locales)}
+	if err := s.moveClaims(ctx, tx, who.actor(), f, move); err != nil {
 		return false, err
 	}
 	return true, tx.UpdatePage(ctx, before, *after)

@@ -28,7 +28,7 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 		locked = true
 		ops := batch.Operations.Value
 		touched(ctx, len(ops))
-		b := pageBatch{svc: s, siteSnapshot: f, shown: f.inDefault(), undecided: map[cms.ID]bool{}, setBy: map[pathnameOf]operationField{}}
+		b := pageBatch{svc: s, by: who.actor(), siteSnapshot: f, shown: f.inDefault(), undecided: map[cms.ID]bool{}, setBy: map[pathnameOf]operationField{}}
 		b.failed.problems = batch.Problems.Clone()
 		if batch.Problems.Err() != nil {
 			b.failed.worst = cms.ErrInvalid
@@ -55,6 +55,7 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 // once: the lock on the site keeps others from changing them.
 type pageBatch struct {
 	svc *Service
+	by  actor
 	siteSnapshot
 	shown  localeView             // the default locale
 	stored map[cms.ID]*cms.Page   // before the batch
@@ -94,7 +95,7 @@ func (b *pageBatch) load(ctx context.Context, tx cms.Tx, ops []cms.PageOperation
 	}
 	b.held = map[string][]cms.Claim{}
 	for _, c := range claims {
-		if !c.ByRoute {
+		if c.ByPage() {
 			b.held[c.Pathname] = append(b.held[c.Pathname], c)
 			ids = append(ids, c.Owner)
 		}
@@ -239,13 +240,16 @@ func (b *pageBatch) store(ctx context.Context, tx cms.Tx) error {
 	}
 	moves := pageMoves(changes, b.locales)
 	clashes, err := findClashes(ctx, tx, b.site.ID, moves...)
+	if err == nil {
+		clashes, err = b.svc.giveWay(ctx, tx, b.by, b.siteSnapshot, clashes)
+	}
 	if err != nil {
 		return err
 	}
 	for _, c := range clashes {
 		if !b.undecided[c.claim.Owner] && !b.undecided[c.other.Owner] {
 			at := b.causeOf(c)
-			b.failed.add(at.i, at.name, cms.ErrPathnameTaken.Message, errPathnames)
+			b.failed.add(at.i, at.name, c.err().Message, errPathnames)
 		}
 	}
 	if err := b.failed.err(); err != nil {

@@ -27,6 +27,17 @@ type release struct {
 	changes   []cms.Change
 	takenAway int      // pages that readers lose
 	clean     []cms.ID // pages whose draft is then what is live
+	redirects *redirectPlan
+}
+
+// addRedirects adds what the plan changes.
+func (rel *release) addRedirects(plan *redirectPlan) {
+	rel.redirects = plan
+	for _, c := range plan.sorted() {
+		if change, ok := c.Change(plan.locales); ok {
+			rel.changes = append(rel.changes, change)
+		}
+	}
 }
 
 // add takes a page from one live state to another.
@@ -59,10 +70,18 @@ func (f siteSnapshot) collect(ctx context.Context, tx cms.Tx, selected cms.Selec
 		}
 		return true
 	})
+	if err == nil {
+		err = rel.keepHidden(ctx, tx, f)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return rel, rel.keepHidden(ctx, tx, f)
+	plan, err := f.planRedirects(ctx, tx, selected, rel.pages)
+	if err != nil {
+		return nil, err
+	}
+	rel.addRedirects(plan)
+	return rel, nil
 }
 
 // keepHidden restores the values of hidden locales in pages that go live again.
@@ -202,19 +221,22 @@ func (f siteSnapshot) prepare(ctx context.Context, tx cms.Tx, selected cms.Selec
 		return nil, errPlan
 	}
 	all := newPlanHash()
-	err = f.eachChange(ctx, tx, cms.Selection{}, dirtyWalk{}, func(c cms.Change) bool {
-		all.add(c)
-		return true
-	})
+	err = f.everyChange(ctx, tx, cms.Selection{}, all.add)
 	if err == nil && all.plan() != *plan {
 		err = errPlan
 	}
 	return rel, err
 }
 
-// selection reads which pages and locales a request names.
+// selection reads which pages, redirects and locales a request names.
 func (f siteSnapshot) selection(ctx context.Context, r cms.Reader, ask cms.SelectionRequest) (cms.Selection, error) {
 	var selected cms.Selection
+	if ask.RedirectIDs.Value != nil {
+		selected.PageIDs, selected.RedirectIDs = []cms.ID{}, cms.SortIDs(ask.RedirectIDs.Value)
+		if err := f.checkRedirects(ctx, r, selected.RedirectIDs); err != nil {
+			return selected, err
+		}
+	}
 	if ask.PageIDs.Value != nil {
 		selected.PageIDs = cms.SortIDs(ask.PageIDs.Value)
 		drafts, err := r.PagesByID(ctx, f.site.ID, cms.Draft, selected.PageIDs)
@@ -252,15 +274,21 @@ func (f siteSnapshot) selection(ctx context.Context, r cms.Reader, ask cms.Selec
 var errPlan = cms.Conflict("The draft has changed since the plan was made, review the changes again")
 
 // release puts a new version live. save stores the publish, new or changed.
-func (s *Service) release(ctx context.Context, tx cms.Tx, locales cms.Locales, rel *release, p *cms.Publish, save func(context.Context, cms.Publish) error) error {
+func (s *Service) release(ctx context.Context, tx cms.Tx, rel *release, p *cms.Publish, save func(context.Context, cms.Publish) error) error {
 	now := s.now()
 	p.Status, p.ChangeCount = cms.StatusPublished, len(rel.changes)
 	touched(ctx, len(rel.changes))
 	if len(rel.changes) == 0 {
 		p.ID = cms.NoID
+		if err := rel.redirects.storeDrafts(ctx, tx, *p); err != nil {
+			return err
+		}
 		return tx.MarkPages(ctx, p.SiteID, rel.clean, nil, false)
 	}
 	if err := s.checkGuard(ctx, tx, p.SiteID, cms.Live, rel.takenAway, p.Confirm); err != nil {
+		return err
+	}
+	if err := rel.redirects.refused(); err != nil {
 		return err
 	}
 	last, err := tx.LastPublish(ctx, p.SiteID)
@@ -279,7 +307,7 @@ func (s *Service) release(ctx context.Context, tx cms.Tx, locales cms.Locales, r
 	if err := tx.ReplaceLive(ctx, p.SiteID, p.Seq, rel.pages); err != nil {
 		return err
 	}
-	if err := movePages(ctx, tx, p.SiteID, rel.pages, locales); err != nil {
+	if err := rel.redirects.store(ctx, tx, *p); err != nil {
 		return err
 	}
 	if err := markDrafts(ctx, tx, rel, *p); err != nil {
@@ -367,7 +395,7 @@ func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID, bod
 
 // releaseNew puts a new publish live, if it changes anything.
 func (s *Service) releaseNew(ctx context.Context, tx cms.Tx, f siteSnapshot, rel *release, p cms.Publish) (cms.Publish, []written, error) {
-	if err := s.release(ctx, tx, f.locales, rel, &p, tx.CreatePublish); err != nil || p.ID == cms.NoID {
+	if err := s.release(ctx, tx, rel, &p, tx.CreatePublish); err != nil || p.ID == cms.NoID {
 		return p, nil, err
 	}
 	return p, wrotePublish(nil, p), nil
@@ -391,6 +419,11 @@ func (f siteSnapshot) rewind(ctx context.Context, tx cms.Tx, seq int64) (*releas
 	for _, id := range ids {
 		rel.add(cms.PageChange{Before: lives[id], After: cms.RestorePage(was[id], lives[id], f.locales)}, f.locales)
 	}
+	plan, err := f.rewindRedirects(ctx, tx, seq, rel.pages)
+	if err != nil {
+		return nil, err
+	}
+	rel.addRedirects(plan)
 	return rel, nil
 }
 

@@ -80,7 +80,7 @@ func (s *Service) runDue(ctx context.Context, tx cms.Tx, p *cms.Publish) error {
 		return err
 	}
 	before := *p
-	if err := s.release(ctx, tx, locales, rel, p, tx.UpdatePublish); err != nil {
+	if err := s.release(ctx, tx, rel, p, tx.UpdatePublish); err != nil {
 		return err
 	}
 	if p.ID == cms.NoID {

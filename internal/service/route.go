@@ -90,7 +90,7 @@ func (s *Service) CreateRoute(ctx context.Context, who Caller, in Input[cms.NewR
 	}
 	return inSite(ctx, s, who, ofSite(n.SiteID.Value), cms.LockShared, func(tx cms.Tx, f siteSnapshot) (cms.Route, []written, error) {
 		route := cms.Route{ID: cms.NewID(), SiteID: f.site.ID, Pathname: n.Pathname.Value, CreatedAt: s.now()}
-		if err := moveClaims(ctx, tx, f.site.ID, claimMove{after: route.Claims()}); err != nil {
+		if err := s.moveClaims(ctx, tx, who.actor(), f, claimMove{after: route.Claims()}); err != nil {
 			return route, nil, err
 		}
 		return route, wroteRoute(nil, route), tx.CreateRoute(ctx, route)
@@ -125,7 +125,7 @@ func (s *Service) changeRoute(ctx context.Context, who Caller, ref Ref, match Ma
 		if err != nil || !changed {
 			return after, nil, err
 		}
-		if err := moveClaims(ctx, tx, f.site.ID, claimMove{before: before.Claims(), after: after.Claims()}); err != nil {
+		if err := s.moveClaims(ctx, tx, who.actor(), f, claimMove{before: before.Claims(), after: after.Claims()}); err != nil {
 			return after, nil, err
 		}
 		return after, wroteRoute(before, after), tx.UpdateRoute(ctx, after)

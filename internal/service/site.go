@@ -69,7 +69,7 @@ func (s *Service) CreateSite(ctx context.Context, who Caller, in Input[cms.NewSi
 		now := s.now()
 		site = n.Apply(cms.Site{
 			ID: cms.NewID(), WorkspaceID: who.WorkspaceID(), PublicAPIKey: cms.NewSiteKey(), KeyAccess: cms.AccessDraft,
-			LocaleMode: cms.LocalesInternal, CreatedAt: now, UpdatedAt: now,
+			LocaleMode: cms.LocalesInternal, AutoRedirects: true, CreatedAt: now, UpdatedAt: now,
 		})
 		site.DefaultLocale = cms.Locale{
 			ID: cms.NewID(), SiteID: site.ID, Code: n.DefaultLocale.Or(cms.DefaultLocaleCode), CreatedAt: now,
@@ -132,7 +132,10 @@ func (s *Service) patchLocales(ctx context.Context, tx cms.Tx, site *cms.Site, l
 		locales[slices.IndexFunc(locales, func(l cms.Locale) bool { return l.ID == locale.ID })] = locale
 	}
 	site.DefaultLocale = locale
-	return locales.CheckPlaces(*site)
+	if err := locales.CheckPlaces(*site); err != nil {
+		return err
+	}
+	return siteSnapshot{site: *site, locales: locales}.refuseMovedCircles(ctx, tx, cms.NoID)
 }
 
 // rebaseChunk is how many pages are rewritten at a time when the default
@@ -300,7 +303,11 @@ func (s *Service) DuplicateSite(ctx context.Context, who Caller, id cms.ID, in I
 // first publish.
 func firstPublish(ctx context.Context, tx cms.Tx, who Caller, siteID cms.ID, now time.Time) error {
 	_, changes, err := tx.CountPages(ctx, siteID, cms.Live)
-	if err != nil || changes == 0 {
+	if err != nil {
+		return err
+	}
+	redirects, err := tx.CountRedirects(ctx, siteID, cms.Live)
+	if changes += redirects; err != nil || changes == 0 {
 		return err
 	}
 	return tx.CreatePublish(ctx, cms.Publish{

@@ -7,11 +7,11 @@ import (
 	"galley/internal/cms"
 )
 
-const claimColumns = `pathname (site_id, version, pathname, locale_id, owner_id, by_route)`
+const claimColumns = `pathname (site_id, version, pathname, locale_id, owner_id, by_route, by_redirect)`
 
 func scanClaim(r row) (cms.Claim, error) {
 	var c cms.Claim
-	return c, r.Scan(&c.Version, &c.LocaleID, &c.Pathname, &c.Owner, &c.ByRoute)
+	return c, r.Scan(&c.Version, &c.LocaleID, &c.Pathname, &c.Owner, &c.ByRoute, &c.ByRedirect)
 }
 
 func (q queries) Claims(ctx context.Context, siteID cms.ID, version cms.Version, pathnames []string) ([]cms.Claim, error) {
@@ -25,7 +25,7 @@ func (q queries) Claims(ctx context.Context, siteID cms.ID, version cms.Version,
 		return nil, err
 	}
 	where, args := q.dialect.among("pathname", anys(pathnames))
-	return all(ctx, q, scanClaim, `select version, locale_id, pathname, owner_id, by_route from pathname
+	return all(ctx, q, scanClaim, `select version, locale_id, pathname, owner_id, by_route, by_redirect from pathname
 		where site_id = ? and version = ? and `+where, slices.Concat([]any{siteID, version}, args)...)
 }
 
@@ -40,11 +40,11 @@ func (q queries) ReleasePathnames(ctx context.Context, siteID cms.ID, claims []c
 func (q queries) TakePathnames(ctx context.Context, siteID cms.ID, claims []cms.Claim) error {
 	var args []any
 	for _, c := range claims {
-		args = append(args, siteID, c.Version, c.Pathname, c.LocaleID, c.Owner, c.ByRoute)
+		args = append(args, siteID, c.Version, c.Pathname, c.LocaleID, c.Owner, c.ByRoute, c.ByRedirect)
 	}
 	// The key decides between two concurrent claims of a pathname. A failed insert,
 	// unlike one that does nothing, would end the transaction.
-	n, err := q.insert(ctx, true, claimColumns, 6, args, ` on conflict do nothing`)
+	n, err := q.insert(ctx, true, claimColumns, 7, args, ` on conflict do nothing`)
 	if err == nil && n < int64(len(claims)) {
 		err = cms.ErrPathnameTaken
 	}
@@ -52,9 +52,9 @@ func (q queries) TakePathnames(ctx context.Context, siteID cms.ID, claims []cms.
 }
 
 func (q queries) TakeFreePathname(ctx context.Context, siteID cms.ID, c cms.Claim) error {
-	n, err := q.exec(ctx, `insert into `+claimColumns+` select `+marks(6)+` where not exists (select 1 from pathname where site_id = ? and version = ? and pathname = ?)
+	n, err := q.exec(ctx, `insert into `+claimColumns+` select `+marks(7)+` where not exists (select 1 from pathname where site_id = ? and version = ? and pathname = ?)
 		on conflict do nothing`,
-		siteID, c.Version, c.Pathname, c.LocaleID, c.Owner, c.ByRoute, siteID, c.Version, c.Pathname)
+		siteID, c.Version, c.Pathname, c.LocaleID, c.Owner, c.ByRoute, c.ByRedirect, siteID, c.Version, c.Pathname)
 	if err == nil && n == 0 {
 		err = cms.ErrPathnameTaken
 	}

@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +34,17 @@ func (q queries) CopySite(ctx context.Context, from, to cms.ID, localeIDs map[cm
 	if err := q.noteNewIDs(ctx, to, cms.KindPage, pages); err != nil {
 		return 0, err
 	}
+	where, args := q.dialect.among("r.locale_id", append(anys(slices.Collect(maps.Keys(localeIDs))), cms.NoID))
+	redirects, err := values[cms.ID](ctx, q, `select r.id from redirect r
+		where r.site_id = ? and r.version = ? and (r.deleted_at is null or exists (select 1 from redirect o
+			where o.site_id = ? and o.version = ? and o.id = r.id)) and `+where+` order by r.id`,
+		slices.Concat([]any{from, cms.Draft, from, cms.Live}, args)...)
+	if err != nil {
+		return 0, err
+	}
+	if err := q.noteNewIDs(ctx, to, cms.KindRedirect, redirects); err != nil {
+		return 0, err
+	}
 	return q.copyRows(ctx, from, to, now)
 }
 
@@ -58,8 +71,17 @@ func (q queries) copyRows(ctx context.Context, from, to cms.ID, now time.Time) (
 			from page p join copy_id c on c.site_id = ? and c.old_id = p.id
 			left join copy_id l on l.site_id = c.site_id and l.old_id = p.locale_id
 			where p.site_id = ? and (p.locale_id = ? or l.new_id is not null)`, []any{now, now, cms.NoID, now, to, from, cms.NoID}},
-		{`insert into pathname (site_id, version, pathname, locale_id, owner_id, by_route)
-			select c.site_id, n.version, n.pathname, coalesce(l.new_id, n.locale_id), c.new_id, n.by_route
+		{`insert into redirect (site_id, version, id, locale_id, source, target, status, is_automatic, wild, created_at, updated_at,
+				published_at, deleted_at, since, dirty)
+			select c.site_id, r.version, c.new_id, coalesce(l.new_id, r.locale_id), r.source, r.target, r.status, r.is_automatic, r.wild,
+				cast(? as bigint), cast(? as bigint), case when exists (select 1 from redirect o where o.site_id = r.site_id
+					and o.version = 1 and o.id = r.id) then cast(? as bigint) end,
+				r.deleted_at, case when r.version = 1 then 1 else 0 end, r.dirty
+			from redirect r join copy_id c on c.site_id = ? and c.old_id = r.id
+			left join copy_id l on l.site_id = c.site_id and l.old_id = r.locale_id
+			where r.site_id = ? and (r.locale_id = ? or l.new_id is not null)`, []any{now, now, now, to, from, cms.NoID}},
+		{`insert into pathname (site_id, version, pathname, locale_id, owner_id, by_route, by_redirect)
+			select c.site_id, n.version, n.pathname, coalesce(l.new_id, n.locale_id), c.new_id, n.by_route, n.by_redirect
 			from pathname n join copy_id c on c.site_id = ? and c.old_id = n.owner_id
 			left join copy_id l on l.site_id = c.site_id and l.old_id = n.locale_id
 			where n.site_id = ?`, []any{to, from}},

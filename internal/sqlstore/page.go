@@ -143,8 +143,8 @@ func (q queries) PagesByID(ctx context.Context, siteID cms.ID, version cms.Versi
 	return pagesBy(rows, pageID), nil
 }
 
-func (q queries) KnownPages(ctx context.Context, siteID cms.ID, ids []cms.ID) ([]cms.ID, error) {
-	return rowsByID(ctx, q, scanValue[cms.ID], ids, `select id from directory where site_id = ? and kind = ?`, siteID, cms.KindPage)
+func (q queries) Known(ctx context.Context, siteID cms.ID, kind cms.Kind, ids []cms.ID) ([]cms.ID, error) {
+	return rowsByID(ctx, q, scanValue[cms.ID], ids, `select id from directory where site_id = ? and kind = ?`, siteID, kind)
 }
 
 func (q queries) LockPage(ctx context.Context, siteID cms.ID, version cms.Version, id cms.ID) (cms.Page, error) {
@@ -255,7 +255,7 @@ func (q queries) FindPages(ctx context.Context, siteID cms.ID, version cms.Versi
 	}, `select `+prefixed+`, s.shape, c.locale_id from pathname c
 		join page p on p.site_id = c.site_id and p.`+is(version)+` and p.id = c.owner_id
 		join site s on s.id = c.site_id
-		where c.site_id = ? and c.`+is(version)+` and c.pathname = ? and not c.by_route`, siteID, pathname)
+		where c.site_id = ? and c.`+is(version)+` and c.pathname = ? and not c.by_route and not c.by_redirect`, siteID, pathname)
 	return foundPages(rows), err
 }
 

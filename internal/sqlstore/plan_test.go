@@ -113,7 +113,7 @@ func alias(query, name string) string {
 // pages under a prefix in another order than that of their pathnames.
 func maySort(query string) bool {
 	return slices.ContainsFunc([]string{
-		"from workspace", "union select id", "union select since", "from page_past p where", "p.pathname >= ",
+		"from workspace", "union select id", "union select since", "from page_past p where", "p.pathname >= ", "from redirect_past where",
 	}, func(part string) bool {
 		return strings.Contains(query, part)
 	})
@@ -320,6 +320,7 @@ func useEverything(t *testing.T, q queries, site cms.Site) {
 	useLocks(t, q, site, app, before)
 	usePublishing(t, q, site, locale, before)
 	useKeptAnswers(t, q, app.ID)
+	useRedirects(t, q, site, locale)
 	do(t, q.HideLocale(ctx, site.ID, locale.ID))
 	do(t, q.ShowLocale(ctx, site.ID, locale.ID))
 	do(t, q.ReleasePathnames(ctx, site.ID, claims))
@@ -359,7 +360,7 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 		},
 		func() error { _, err := q.SitesOf(ctx, []cms.ID{site.ID, cms.NewID()}); return err },
 		func() error { _, err := q.SiteOf(ctx, cms.KindPage, page.ID); return err },
-		func() error { _, err := q.KnownPages(ctx, site.ID, ids[:2]); return err },
+		func() error { _, err := q.Known(ctx, site.ID, cms.KindPage, ids[:2]); return err },
 		func() error { _, err := q.Locales(ctx, site.ID); return err },
 		func() error { _, err := q.Page(ctx, site.ID, cms.Draft, page.ID); return err },
 		func() error { _, err := q.FindPage(ctx, cms.Draft, page.ID); return err },
@@ -500,6 +501,57 @@ func usePast(t *testing.T, q queries, site cms.Site, locale cms.Locale, publish 
 	}
 	after := past[0].Delocalize(locale.ID)
 	do(t, q.UpdatePastPages(ctx, site.ID, []cms.PageChange{{Before: &past[0], After: &after}}))
+}
+
+// useRedirects puts redirects live twice, and reads them in every version.
+func useRedirects(t *testing.T, q queries, site cms.Site, locale cms.Locale) {
+	t.Helper()
+	ctx := t.Context()
+	redirect := cms.Redirect{ID: cms.NewID(), SiteID: site.ID, Source: "/from/*", Target: "/to", Status: 308, CreatedAt: time.Now(), UpdatedAt: time.Now(), Dirty: true}
+	live := redirect
+	live.Version, live.Since, live.Dirty = cms.Live, 50, false
+	next := live
+	next.Since = 70
+	ids := []cms.ID{redirect.ID, cms.NewID()}
+	do(t, q.SaveRedirects(ctx, redirect))
+	do(t, q.ReplaceLiveRedirects(ctx, site.ID, 50, []cms.RedirectChange{{After: &live}}))
+	do(t, q.ReplaceLiveRedirects(ctx, site.ID, 70, []cms.RedirectChange{{Before: &live, After: &next}}))
+	for _, version := range []cms.Version{cms.Draft, cms.Live, cms.AfterPublish(60)} {
+		_, err := q.Redirect(ctx, site.ID, version, redirect.ID)
+		do(t, err)
+		_, err = q.RedirectsByID(ctx, site.ID, version, ids)
+		do(t, err)
+		_, err = q.RedirectsFrom(ctx, site.ID, version, []string{"/from/*", "/*"})
+		do(t, err)
+		_, err = q.RedirectsBelow(ctx, site.ID, version, "/")
+		do(t, err)
+		for _, rq := range []cms.RedirectQuery{{}, {LocaleIDs: []cms.ID{cms.NoID, locale.ID}, SourcePrefix: "/f"}, {After: new(redirect.Position())}} {
+			rq.SiteID, rq.Version, rq.Limit = site.ID, version, 20
+			_, err = q.Redirects(ctx, rq)
+			do(t, err)
+		}
+	}
+	for _, version := range []cms.Version{cms.Draft, cms.Live} {
+		_, err := q.RedirectsTo(ctx, site.ID, version, []string{"/to", "/x"})
+		do(t, err)
+		_, err = q.RedirectsIn(ctx, site.ID, version, locale.ID)
+		do(t, err)
+		_, err = q.RedirectsAway(ctx, site.ID, version)
+		do(t, err)
+		_, err = q.HasWildRedirects(ctx, site.ID, version)
+		do(t, err)
+		_, err = q.CountRedirects(ctx, site.ID, version)
+		do(t, err)
+	}
+	_, err := q.LastLiveRedirect(ctx, site.ID, redirect.ID)
+	do(t, err)
+	_, err = q.DirtyRedirects(ctx, site.ID)
+	do(t, err)
+	_, err = q.PublishedRedirects(ctx, site.ID, 70, cms.NoID, 10)
+	do(t, err)
+	_, err = q.RedirectsSince(ctx, site.ID, 60)
+	do(t, err)
+	do(t, q.ReplaceLiveRedirects(ctx, site.ID, 90, []cms.RedirectChange{{Before: &next}}))
 }
 
 func useKeptAnswers(t *testing.T, q queries, credential cms.ID) {

@@ -12,22 +12,25 @@ import (
 )
 
 const publishColumns = `p.site_id, p.id, p.seq, p.name, p.status, p.publish_at, p.published_at, p.change_count, p.previous_id,
-	p.restored_from, p.reason, p.created_at, p.created_by, p.page_ids, p.locale_ids, p.confirm, p.plan, p.actor`
+	p.restored_from, p.reason, p.created_at, p.created_by, p.page_ids, p.locale_ids, p.confirm, p.plan, p.actor, p.redirect_ids`
 
 func scanPublish(r row) (cms.Publish, error) {
 	var (
-		p              cms.Publish
-		pages, locales *string
-		actor          *string
+		p                         cms.Publish
+		pages, locales, redirects *string
+		actor                     *string
 	)
 	err := r.Scan(&p.SiteID, &p.ID, &p.Seq, &p.Name, &p.Status, scanNullTime(&p.PublishAt), scanNullTime(&p.PublishedAt),
 		&p.ChangeCount, &p.PreviousID, &p.RestoredFrom, &p.Reason, scanTime(&p.CreatedAt), &p.CreatedBy,
-		&pages, &locales, &p.Confirm, &p.Plan, &actor)
+		&pages, &locales, &p.Confirm, &p.Plan, &actor, &redirects)
 	if err != nil {
 		return p, err
 	}
 	p.Actor = orEmpty(actor)
 	if p.Select.PageIDs, err = splitIDs(pages); err != nil {
+		return p, err
+	}
+	if p.Select.RedirectIDs, err = splitIDs(redirects); err != nil {
 		return p, err
 	}
 	p.Select.Locales, err = splitIDs(locales)
@@ -38,6 +41,7 @@ func publishArgs(p cms.Publish) []any {
 	return []any{
 		p.SiteID, p.ID, p.Seq, p.Name, p.Status, p.PublishAt, p.PublishedAt, p.ChangeCount, p.PreviousID,
 		p.RestoredFrom, p.Reason, p.CreatedAt, p.CreatedBy, joinIDs(p.Select.PageIDs), joinIDs(p.Select.Locales), p.Confirm, p.Plan, nullText(p.Actor),
+		joinIDs(p.Select.RedirectIDs),
 	}
 }
 
@@ -56,7 +60,10 @@ func splitIDs(joined *string) ([]cms.ID, error) {
 	if joined == nil {
 		return nil, nil
 	}
-	var ids []cms.ID
+	ids := []cms.ID{}
+	if *joined == "" {
+		return ids, nil
+	}
 	for s := range strings.SplitSeq(*joined, ",") {
 		var id cms.ID
 		if err := id.UnmarshalText([]byte(s)); err != nil {

@@ -169,8 +169,8 @@ func historyOfPublishes(t *testing.T, store cms.Store) {
 	}
 	pages, rows, err := store.CountPages(t.Context(), h.site.ID, cms.Live)
 	same(t, "CountPages", []any{pages, rows, err}, []any{2, len(h.b3.Rows()) + len(h.c1.Rows()), nil})
-	sameList(t, "KnownPages", cms.SortIDs(value(store.KnownPages(t.Context(), h.site.ID, []cms.ID{c, cms.NewID(), a, h.publishes[0].ID, b}))(t)), []cms.ID{a, b, c})
-	sameList(t, "KnownPages of another site", value(store.KnownPages(t.Context(), aSite(t, store).ID, []cms.ID{a, b}))(t), nil)
+	sameList(t, "Known", cms.SortIDs(value(store.Known(t.Context(), h.site.ID, cms.KindPage, []cms.ID{c, cms.NewID(), a, h.publishes[0].ID, b}))(t)), []cms.ID{a, b, c})
+	sameList(t, "Known of another site", value(store.Known(t.Context(), aSite(t, store).ID, cms.KindPage, []cms.ID{a, b}))(t), nil)
 	same(t, "LastLive", value(store.LastLive(t.Context(), h.site.ID, a))(t), h.a2)
 	_, err = store.LastLive(t.Context(), h.site.ID, c)
 	wantNotFound(t, "LastLive of one that never went", cms.KindPage, err)

@@ -72,6 +72,12 @@ var suite = []struct {
 	{"route/list", routeList},
 	{"route/update", routeUpdate},
 
+	{"redirect/kept as given", redirectKept},
+	{"redirect/list by source", redirectList},
+	{"redirect/found by source, target and locale", redirectFound},
+	{"redirect/as they were live", redirectHistory},
+	{"redirect/copied and purged with the site", redirectCopied},
+
 	{"claim/one holder for each version and locale", claimTaken},
 	{"claim/a refusal leaves the transaction usable", claimRefusalIsHarmless},
 	{"claim/one that nobody holds in any locale", claimFree},

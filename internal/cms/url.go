@@ -128,3 +128,20 @@ func SplitURL(address string) (origin, path, query string, err error) {
 	origin, err = ParseOrigin(u.Scheme + "://" + u.Host)
 	return origin, u.EscapedPath(), u.RawQuery, err
 }
+
+// WithQuery adds a query to an address, after its own and before its fragment.
+func WithQuery(address, query string) string {
+	if query == "" {
+		return address
+	}
+	address, fragment, hasFragment := strings.Cut(address, "#")
+	separator := "?"
+	if strings.Contains(address, "?") {
+		separator = "&"
+	}
+	address += separator + query
+	if hasFragment {
+		address += "#" + fragment
+	}
+	return address
+}

@@ -14,9 +14,18 @@ type Resolution struct {
 	Pathname   *string                `json:"pathname" doc:"The pathname without the prefix of the locale, or null." example:"/about"`
 	Page       *Page                  `json:"page" doc:"The page, as it stands in the locale."`
 	Route      *Route                 `json:"route" doc:"The route that has the pathname."`
+	Redirect   *RedirectTarget        `json:"redirect" doc:"Where a redirect leads."`
 	URL        *string                `json:"url" doc:"The URL of the page, as it is written in canonical form." example:"https://www.example.com/about"`
 	Alternates []Alternate            `json:"alternates" doc:"The URLs of the page in every locale where it is online, and x-default."`
 	Steps      []ResolutionStep       `json:"steps" doc:"The rules that decided, in order."`
+}
+
+// RedirectTarget is where redirects lead.
+type RedirectTarget struct {
+	ID     cms.ID  `json:"id" doc:"The first redirect that acts."`
+	Status int     `json:"status" doc:"Status of the first redirect." example:"308"`
+	Target string  `json:"target" doc:"Target of the last redirect of a chain, with star and query filled in." example:"/about"`
+	URL    *string `json:"url" doc:"The same as a URL, or null if the site has no origin." example:"https://www.example.com/about"`
 }
 
 // Alternate is the URL of a page in one locale.
@@ -44,6 +53,9 @@ func newResolution(res service.Resolution) Resolution {
 	}
 	if res.Route != nil {
 		wire.Route = new(newRoute(*res.Route))
+	}
+	if res.Redirect != nil {
+		wire.Redirect = new(RedirectTarget(*res.Redirect))
 	}
 	for i, alternate := range res.Alternates {
 		wire.Alternates[i] = Alternate(alternate)

@@ -125,3 +125,54 @@ func TestResolveFindsTheSiteByItsOrigin(t *testing.T) {
 		checkEqual(t, "the locale deleted", "404", s.resolve(t, german, ""))
 	})
 }
+
+func TestResolveFollowsRedirects(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		site := newWebsite(t, s)
+		about := s.newPage(t, site, "/about")
+		s.must(t, 200, "PATCH", "/v6/pages/"+about+"?locale=fr", `{"pathname":"/a-propos"}`)
+		s.newPage(t, site, "/new/page")
+		for _, redirect := range []string{
+			`"source":"/first","target":"/second","status":302`, `"source":"/second","target":"/about"`,
+			`"source":"/old/*","target":"/new/*"`, `"source":"/old/special","target":"https://shop.example/x?own=1#top","status":301`,
+			`"source":"/away/*","target":"https://shop.example/b/*"`, `"source":"/all/*","target":"/about"`,
+			`"source":"/deutsch","target":"https://www.example.de/first"`,
+			`"source":"/first","target":"/a-propos","locale":"fr"`, `"source":"/new/*","target":"/about"`,
+		} {
+			s.must(t, 201, "POST", "/v2/redirects", `{"siteId":"`+site+`",`+redirect+`}`)
+		}
+		s.must(t, 201, "POST", "/v2/sites/"+site+"/publish", "")
+		const com, de = "https://www.example.com", "https://www.example.de"
+		for _, c := range []struct{ url, want string }{
+			{com + "/first", "302 /about " + com + "/about"},
+			{com + "/first?a=1&b=%20", "302 /about?a=1&b=%20 " + com + "/about?a=1&b=%20"},
+			{com + "/second", "308 /about " + com + "/about"},
+			{com + "/fr/first", "308 /a-propos " + com + "/fr/a-propos"},
+			{de + "/first", "302 /about " + de + "/about"},
+			{com + "/old/page", "308 /new/page " + com + "/new/page"},
+			{com + "/old/other", "308 /about " + com + "/about"},
+			{com + "/old/special?c=2", "301 https://shop.example/x?own=1&c=2#top https://shop.example/x?own=1&c=2#top"},
+			{com + "/away/%C3%A9/x", "308 https://shop.example/b/%C3%A9/x https://shop.example/b/%C3%A9/x"},
+			{com + "/all/of/it", "308 /about " + com + "/about"},
+			{com + "/deutsch", "308 /about " + de + "/about"},
+			{com + "/old", "none"},
+			{com + "/new/page", "page"},
+		} {
+			r := s.must(t, 200, "GET", "/v2/resolve?url="+url.QueryEscape(c.url), "").json(t)
+			got := fmt.Sprint(r["kind"])
+			if to, ok := r["redirect"].(map[string]any); ok {
+				got = fmt.Sprint(to["status"], " ", to["target"], " ", to["url"])
+			}
+			checkEqual(t, c.url, c.want, got)
+		}
+		// An earlier version may have a circle, since the origins are those of today.
+		away := s.must(t, 201, "POST", "/v2/redirects", `{"siteId":"`+site+`","source":"/there","target":"https://www.example.net/there"}`).str(t, "id")
+		publish := s.must(t, 201, "POST", "/v2/sites/"+site+"/publish", "").str(t, "id")
+		s.must(t, 409, "POST", "/v2/locales", `{"siteId":"`+site+`","locale":"it","domain":"https://www.example.net"}`)
+		s.must(t, 204, "DELETE", "/v2/redirects/"+away, "")
+		s.must(t, 201, "POST", "/v2/sites/"+site+"/publish", "")
+		s.must(t, 201, "POST", "/v2/locales", `{"siteId":"`+site+`","locale":"it","domain":"https://www.example.net"}`)
+		r := s.must(t, 200, "GET", "/v2/resolve?url=https://www.example.net/there&versionRef=publish:"+publish, "").json(t)
+		checkEqual(t, "a circle", "none", fmt.Sprint(r["kind"]))
+	})
+}

@@ -31,12 +31,22 @@ type Resolution struct {
 	Pathname   string // without prefix
 	Page       *PageView
 	Route      *cms.Route
+	Redirect   *RedirectTarget
 	URL        *string // the page's own
 	Alternates []Alternate
 	Steps      []ResolutionStep
 
 	// About are the subjects of the resolution.
 	About []cms.Subject
+}
+
+// RedirectTarget is where redirects lead: the id and status of the first, and the target of
+// the last, with star and query filled in.
+type RedirectTarget struct {
+	ID     cms.ID
+	Status int
+	Target string
+	URL    *string // nil: the site has no origin
 }
 
 // Alternate is the URL of a page in one locale, or x-default.
@@ -142,6 +152,9 @@ func (f siteSnapshot) resolve(ctx context.Context, r cms.Reader, version cms.Ver
 	if done, err := f.resolvePage(ctx, r, version, found, &res); done || err != nil {
 		return res, err
 	}
+	if err := f.resolveRedirect(ctx, r, version, found, at.query, &res); res.Redirect != nil || err != nil {
+		return res, err
+	}
 	res.step("none", "No page, route or redirect of the locale %s has the pathname %s", found.Locale.Code, found.Pathname)
 	return res, nil
 }
@@ -186,6 +199,71 @@ func (f siteSnapshot) resolveRoute(ctx context.Context, r cms.Reader, at cms.Loc
 	res.Kind, res.Route = ResolvedRoute, &route
 	res.step("route", "The route %s has this pathname", route.ID)
 	return true, err
+}
+
+// resolveRedirect follows redirects from a pathname, if there are any.
+func (f siteSnapshot) resolveRedirect(ctx context.Context, r cms.Reader, version cms.Version, at cms.Located, query string, res *Resolution) error {
+	type place struct {
+		localeID cms.ID
+		pathname string
+	}
+	for seen := map[place]bool{}; ; {
+		here := place{at.Locale.ID, at.Pathname}
+		if seen[here] {
+			// Circles are refused, but for those of earlier versions with the origins of
+			// today.
+			res.step("none", "Following redirects comes round again")
+			res.Kind, res.Redirect = ResolvedNone, nil
+			return nil
+		}
+		seen[here] = true
+		found, err := r.RedirectsFrom(ctx, f.site.ID, version, cms.SourcesFor(at.Pathname))
+		if err != nil {
+			return err
+		}
+		acting, ok := cms.ActingRedirect(found, at.Pathname, at.Locale.ID)
+		if !ok {
+			return nil
+		}
+		res.step("redirect", "The redirect %s leads from %s to %s", acting.ID, acting.Source, acting.Target)
+		if res.Redirect == nil {
+			res.Kind, res.Redirect = ResolvedRedirect, &RedirectTarget{ID: acting.ID, Status: acting.Status}
+		}
+		inside := false
+		if at, query, inside = f.follow(acting.Expand(at.Pathname), at, query, res.Redirect); !inside {
+			return nil
+		}
+		if held, err := f.holds(ctx, r, version, at); held || err != nil {
+			return err
+		}
+	}
+}
+
+// follow sets the target of a redirect, and returns the place and query that it leads to,
+// if that is inside of the site.
+func (f siteSnapshot) follow(target string, at cms.Located, query string, to *RedirectTarget) (next cms.Located, carried string, inside bool) {
+	if strings.HasPrefix(target, "/") {
+		at.Pathname = target
+		to.Target, to.URL = cms.WithQuery(target, query), nil
+		if url, ok := f.site.URL(at.Locale, target); ok {
+			to.URL = new(cms.WithQuery(url, query))
+		}
+		return at, query, true
+	}
+	to.Target = cms.WithQuery(target, query)
+	to.URL = &to.Target
+	origin, path, carried, err := cms.SplitURL(to.Target)
+	if err != nil || !slices.Contains(f.locales.Origins(f.site), origin) {
+		return at, carried, false
+	}
+	next, inside = f.locales.Locate(f.site, origin, path)
+	return next, carried, inside
+}
+
+// holds reports whether a page or route has a pathname.
+func (f siteSnapshot) holds(ctx context.Context, r cms.Reader, version cms.Version, at cms.Located) (bool, error) {
+	var ignored Resolution
+	return f.resolvePage(ctx, r, version, at, &ignored)
 }
 
 // alternates are the URLs of a page in every locale in which it is online, by

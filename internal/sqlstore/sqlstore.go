@@ -300,7 +300,7 @@ func scanNullTime(dst **time.Time) nullTimeScanner { return nullTimeScanner{dst}
 // argument converts a value of the domain to an id or a type that every driver takes.
 func argument(v any) any {
 	switch v := v.(type) {
-	case string, []byte, int64, bool, nil, cms.ID:
+	case string, []byte, int64, bool, nil, cms.ID, cms.Digest:
 		return v
 	case time.Time:
 		return v.UnixMicro()

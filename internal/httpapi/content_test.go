@@ -6,8 +6,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"galley/internal/cms"
+	"galley/internal/httpapi"
+	"galley/internal/service"
+	"galley/internal/sqlstore"
 )
 
 // digestOf is the digest of a content as responses have it.
@@ -344,5 +351,134 @@ func TestContentFollowsTheDefaultLocaleAndCopies(t *testing.T) {
 			twin.check(t, "?locale=en-US&versionRef="+version, `{"l":"en2"}`, false)
 			twin.check(t, "?locale=fr&versionRef="+version, `{"l":"fr"}`, false)
 		}
+	})
+}
+
+func TestContentInBatches(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		c := newContents(t, s)
+		c.put(t, "?locale=fr", `["own"]`)
+		batch := func(operations string) {
+			t.Helper()
+			c.must(t, 200, "POST", "/v6/pages/batch", `{"siteId":"`+c.site+`","operations":[`+operations+`]}`)
+		}
+		batch(`{"op":"update","pageId":"` + c.page + `","content": { "n" : 0.10 }},` +
+			`{"op":"create","pathname":"/new","content":["new"],"localizations":{"fr":{"content":{"l":"fr"}},"de":{"title":"Neu","content":null}}},` +
+			`{"op":"create","pathname":"/same","content":["new"]},{"op":"create","pathname":"/none"}`)
+		c.check(t, "", `{"n":0.10}`, false)
+		c.check(t, "?locale=fr", `["own"]`, false)
+		made := *c
+		made.page = c.must(t, 200, "GET", "/v6/pages/new?siteId="+c.site, "").str(t, "id")
+		made.check(t, "", `["new"]`, false)
+		made.check(t, "?locale=fr", `{"l":"fr"}`, false)
+		made.check(t, "?locale=de", `["new"]`, true)
+		made.page = c.must(t, 200, "GET", "/v6/pages/same?siteId="+c.site, "").str(t, "id")
+		made.check(t, "", `["new"]`, false)
+		made.page = c.must(t, 200, "GET", "/v6/pages/none?siteId="+c.site, "").str(t, "id")
+		made.check(t, "", "", false)
+		batch(`{"op":"update","pageId":"` + c.page + `","locale":"fr","content":null},{"op":"update","pathname":"/same","content":null}`)
+		c.check(t, "?locale=fr", `{"n":0.10}`, true)
+		made.page = c.must(t, 200, "GET", "/v6/pages/same?siteId="+c.site, "").str(t, "id")
+		made.check(t, "", "", false)
+	})
+}
+
+func TestContentDiffOfVersions(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		c := newContents(t, s)
+		patch := func(query, want string) {
+			t.Helper()
+			var diff struct{ Patch json.RawMessage }
+			if r := c.must(t, 200, "GET", c.at("/diff"+query), ""); json.Unmarshal(r.body, &diff) != nil || string(diff.Patch) != want {
+				t.Errorf("%s: got %s, want %s", query, diff.Patch, want)
+			}
+		}
+		patch("", `[]`)
+		c.put(t, "", `{"a":1,"b":[1,2]}`)
+		first := c.publish(t)
+		c.put(t, "", `{"a":1.0,"b":[0,1,2]}`)
+		c.put(t, "?locale=fr", `{"f":true}`)
+		patch("", `[{"op":"replace","path":"/a","value":1.0},{"op":"add","path":"/b/0","value":0}]`)
+		patch("?from=ref:draft&to=ref:live", `[{"op":"replace","path":"/a","value":1},{"op":"remove","path":"/b/0"}]`)
+		patch("?locale=fr", `[{"op":"remove","path":"/a"},{"op":"remove","path":"/b"},{"op":"add","path":"/f","value":true}]`)
+		c.publish(t)
+		patch("", `[]`)
+		patch("?from=publish:"+first, `[{"op":"replace","path":"/a","value":1.0},{"op":"add","path":"/b/0","value":0}]`)
+		c.must(t, 204, "DELETE", c.at(""), "")
+		patch("", `[{"op":"add","path":"","value":null}]`)
+		// A page that only one of the versions has.
+		c.must(t, 204, "DELETE", "/v6/pages/"+c.page, "")
+		patch("?from=ref:draft&to=ref:live&locale=fr", `[{"op":"add","path":"","value":{"f":true}}]`)
+		c.publish(t)
+		patch("?from=publish:"+first, `[{"op":"add","path":"","value":null}]`)
+	})
+}
+
+func TestResolveIncludesContent(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		c := newContents(t, s)
+		c.must(t, 200, "PATCH", "/v2/sites/"+c.site, `{"hostOrigin":"https://www.example.com"}`)
+		c.put(t, "?locale=fr", `{"f":0.10}`)
+		c.publish(t)
+		for path, want := range map[string]string{"/fr/about": `"content":{"f":0.10}`, "/about": `"content":null`, "/nothing": `"content":null`} {
+			r := c.must(t, 200, "GET", "/v2/resolve?include=content&url=https://www.example.com"+path, "")
+			if !strings.Contains(string(r.body), want) {
+				t.Errorf("%s: %s", path, r.body)
+			}
+		}
+		if r := c.must(t, 200, "GET", "/v2/resolve?url=https://www.example.com/fr/about", ""); strings.Contains(string(r.body), `"content"`) {
+			t.Errorf("content without being asked for: %s", r.body)
+		}
+	})
+}
+
+func TestLargestContentIsASetting(t *testing.T) {
+	store, err := sqlstore.OpenSQLite(t.TempDir(), nil)
+	s := newSystem(t, store, err, func(o *httpapi.Options) { o.MaxContent = 100 })
+	c := newContents(t, s)
+	fits := `["` + strings.Repeat("a", 96) + `"]`
+	c.put(t, "", fits)
+	if r := c.must(t, 413, "PUT", c.at(""), fits+" "); r.str(t, "message") != "The request body is larger than 100 bytes" {
+		t.Errorf("%s", r.body)
+	}
+	update := func(content string) string {
+		return `{"siteId":"` + c.site + `","operations":[{"op":"update","pageId":"` + c.page + `","content":` + content + `}]}`
+	}
+	c.must(t, 200, "POST", "/v6/pages/batch", update(fits))
+	r := c.must(t, 400, "POST", "/v6/pages/batch", update(`[ "`+strings.Repeat("a", 96)+`"]`))
+	if !strings.Contains(string(r.body), `"operations[0].content","message":"must not be larger than 100 bytes"`) {
+		t.Errorf("%s", r.body)
+	}
+}
+
+func TestUnusedContentIsPurged(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		c := newContents(t, s)
+		c.put(t, "", `["live"]`)
+		c.publish(t)
+		c.put(t, "", `["replaced"]`)
+		c.put(t, "", `["draft"]`)
+		stored := func() (list []string) {
+			t.Helper()
+			site, _ := cms.ParseID(c.site)
+			for _, value := range []string{`["live"]`, `["replaced"]`, `["draft"]`} {
+				if _, err := s.store.Content(t.Context(), site, cms.NewContent([]byte(value)).Digest); err == nil {
+					list = append(list, value)
+				}
+			}
+			return list
+		}
+		if n, err := s.svc.PurgeContents(t.Context()); n != 0 || err != nil || len(stored()) != 3 {
+			t.Fatalf("%d contents were purged at once, %v", n, err)
+		}
+		later := service.New(s.store, func() time.Time { return clock().Add(2 * time.Hour) }, httpapi.AuditState)
+		if n, err := later.PurgeContents(t.Context()); n != 1 || err != nil {
+			t.Fatalf("%d contents were purged, %v", n, err)
+		}
+		if got := stored(); !slices.Equal(got, []string{`["live"]`, `["draft"]`}) {
+			t.Errorf("stored are %v", got)
+		}
+		c.put(t, "", `["replaced"]`)
+		c.check(t, "", `["replaced"]`, false)
 	})
 }

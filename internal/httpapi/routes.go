@@ -53,7 +53,7 @@ func (a *API) endpoints() []*endpoint {
 
 		{get, "/v2/sites/{siteId}/sitemap.xml", "getSitemap", read, siteKeyToo, []param{paramOrigin, paramVersion, paramPart}, nil, 200, typ[XMLDocument](), a.getSitemap},
 		{get, "/v2/sites/{siteId}/robots.txt", "getRobots", read, siteKeyToo, []param{paramOrigin}, nil, 200, typ[TextDocument](), a.getRobots},
-		{get, "/v2/resolve", "resolveUrl", read, siteKeyToo, []param{paramURL, paramResolveSiteID, paramVersion}, nil, 200, typ[Resolution](), a.resolveURL},
+		{get, "/v2/resolve", "resolveUrl", read, siteKeyToo, []param{paramURL, paramResolveSiteID, paramVersion, paramInclude}, nil, 200, typ[Resolution](), a.resolveURL},
 
 		{get, "/v2/sites/{siteId}/changes", "listChanges", read, appsOnly, append([]param{paramPageIDs, paramLocales}, list...), nil, 200, typ[Review](), a.listChanges},
 		{post, "/v2/sites/{siteId}/publish", "publishSite", publish, appsOnly, nil, typ[PublishCreate](), 201, typ[Publish](), a.publishSite},

@@ -8,9 +8,16 @@ import (
 )
 
 // readContent reads the content that a page has in its locale.
-func (p *localizedPage) readContent(ctx context.Context, r cms.Reader) (err error) {
-	if digest := p.In(p.lv.localeID).Values.Content; digest != nil {
-		p.content, err = r.Content(ctx, p.SiteID, *digest)
+func (p *localizedPage) readContent(ctx context.Context, r cms.Reader) error {
+	view := PageView{PageRow: p.In(p.lv.localeID)}
+	err := view.readContent(ctx, r)
+	p.content = view.Content
+	return err
+}
+
+func (v *PageView) readContent(ctx context.Context, r cms.Reader) (err error) {
+	if digest := v.Values.Content; digest != nil {
+		v.Content, err = r.Content(ctx, v.SiteID, *digest)
 	}
 	return err
 }

@@ -11,24 +11,6 @@ import (
 	"galley/internal/cms"
 )
 
-// digestScanner reads a digest that may be null.
-type digestScanner struct{ dst **cms.Digest }
-
-func (s digestScanner) Scan(src any) error {
-	*s.dst = nil
-	if src == nil {
-		return nil
-	}
-	b, _ := src.([]byte)
-	if len(b) != len(cms.Digest{}) {
-		return fmt.Errorf("a digest has %d bytes", len(b))
-	}
-	*s.dst = new(cms.Digest(b))
-	return nil
-}
-
-func scanDigest(dst **cms.Digest) digestScanner { return digestScanner{dst} }
-
 func (q queries) Content(ctx context.Context, siteID cms.ID, digest cms.Digest) ([]byte, error) {
 	packed, err := one(ctx, q, cms.KindContent, scanValue[[]byte], `select value from content where site_id = ? and digest = ?`, siteID, digest)
 	if err != nil {

@@ -13,7 +13,7 @@ declare
   split text;
   old record;
 begin
-  foreach split in array array['page', 'page_past', 'pathname', 'publish', 'redirect', 'redirect_past'] loop
+  foreach split in array array['page', 'page_past', 'content', 'pathname', 'publish', 'redirect', 'redirect_past'] loop
     execute format('alter table %I rename to whole', split);
     if exists (select from whole) then
       raise exception 'table % is not empty', split;

@@ -57,6 +57,13 @@ func (c *serveCommand) jobs(svc *service.Service, store *sqlstore.Store, registr
 			}
 			return svc.PurgeHistory(ctx, c.History)
 		}),
+		oneNode(svc, "purge unused contents", time.Hour, func(ctx context.Context) error {
+			n, err := svc.PurgeContents(ctx)
+			if n > 0 {
+				log.Info("purged contents that no page refers to", "contents", n)
+			}
+			return err
+		}),
 		oneNode(svc, "purge the audit log", time.Hour, func(ctx context.Context) error {
 			return svc.PurgeAudit(ctx, c.Audit)
 		}),
@@ -200,7 +207,7 @@ func (c *serveCommand) handler(svc *service.Service, buckets httpapi.Buckets, sr
 	}).Set(1)
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return httpapi.New(httpapi.Options{
-		Service: svc, Log: log, Registry: registry, Version: Version, CacheBytes: c.CacheSize,
+		Service: svc, Log: log, Registry: registry, Version: Version, CacheBytes: c.CacheSize, MaxContent: c.MaxContent,
 		Limits:         httpapi.Limits{App: c.AppRate, Site: c.SiteRate, Auth: c.AuthRate, Buckets: buckets},
 		TrustedProxies: c.TrustedProxies, Origins: c.CORSOrigins, MaxInFlight: c.MaxInFlight, Crowded: srv.Crowded,
 		Ready: srv.Ready,

@@ -155,6 +155,7 @@ func (c *serveCommand) check() error {
 		{!(c.GuardShare >= 0 && c.GuardShare <= 1), "--guard-share must be from 0 to 1, where 0.5 is half of the pages"}, // NaN included
 		{c.GuardPages < 0, "--guard-pages must not be negative"},
 		{min(c.History, c.Audit, c.SiteRetention, c.DrainDelay) < 0, "--history-retention, --audit-retention, --site-retention and --drain-delay must not be negative"},
+		{c.MaxContent < 1 || c.MaxContent > 8<<20, "--max-content must be 1 to 8388608 bytes"},
 		{c.CacheSize < 0, "--cache-size must not be negative: 0 turns the cache off"},
 		{c.MaxConnections < 1 || c.MaxInFlight < 1, "--max-connections and --max-in-flight must be at least 1"},
 		{(c.TLSCert == "") != (c.TLSKey == ""), "--tls-cert and --tls-key go together: pass both or neither"},

@@ -73,6 +73,7 @@ const (
 	KindRoute     Kind = "route"
 	KindRedirect  Kind = "redirect"
 	KindPublish   Kind = "publish"
+	KindContent   Kind = "content"
 	KindAudit     Kind = "auditEntry"
 	KindAnswer    Kind = "answer" // never shown
 )

@@ -42,6 +42,7 @@ type Values struct {
 	SitemapFrequency          *Frequency
 	IsOnline                  bool
 	ExcludedFromSearchEngines *bool
+	Content                   *Digest
 }
 
 // Page is a page in one version, with its values in every locale.

@@ -14,6 +14,7 @@ const (
 	FieldSitemapFrequency
 	FieldIsOnline
 	FieldExcluded
+	FieldContent
 
 	AllFields FieldSet = 1<<iota - 1
 )
@@ -44,6 +45,12 @@ var pageFields = []pageField{
 	optionalField("sitemapFrequency", FieldSitemapFrequency, func(v *Values) **Frequency { return &v.SitemapFrequency }, func(c *PagePatch) Opt[*Frequency] { return c.SitemapFrequency }),
 	requiredField("isOnline", FieldIsOnline, func(v *Values) *bool { return &v.IsOnline }, func(c *PagePatch) Opt[*bool] { return c.IsOnline }),
 	optionalField("excludedFromSearchEngines", FieldExcluded, func(v *Values) **bool { return &v.ExcludedFromSearchEngines }, func(c *PagePatch) Opt[*bool] { return c.ExcludedFromSearchEngines }),
+	optionalField("content", FieldContent, func(v *Values) **Digest { return &v.Content }, func(c *PagePatch) Opt[*Digest] {
+		if c.Content.Value == nil {
+			return Opt[*Digest]{Set: c.Content.Set}
+		}
+		return Some(&c.Content.Value.Digest)
+	}),
 }
 
 func optionalField[T comparable](name string, field FieldSet, in func(*Values) **T, patch func(*PagePatch) Opt[*T]) pageField {

@@ -15,6 +15,7 @@ type PagePatch struct {
 	SitemapFrequency          Opt[*Frequency]
 	IsOnline                  Opt[*bool]
 	ExcludedFromSearchEngines Opt[*bool]
+	Content                   Opt[*Content]
 }
 
 // Clean normalizes the values and notes what is wrong with them in the default

@@ -194,8 +194,9 @@ func TestDiffFindsEveryField(t *testing.T) {
 	all := cms.Values{
 		Pathname: "/x", Title: new(""), Description: new(""), CanonicalURL: new(""), SocialImageURL: new(""),
 		SitemapPriority: new(0.0), SitemapFrequency: new(cms.Frequency("daily")), IsOnline: true, ExcludedFromSearchEngines: new(false),
+		Content: new(cms.Digest{}),
 	}
-	for f := cms.FieldPathname; f <= cms.FieldExcluded; f <<= 1 {
+	for f := cms.FieldPathname; f <= cms.FieldContent; f <<= 1 {
 		var v cms.Values
 		v.CopyFrom(all, f)
 		if got := v.Diff(cms.Values{}); got != f {

@@ -96,11 +96,20 @@ type Reader interface {
 	FindPages(ctx context.Context, siteID ID, version Version, pathname string) ([]FoundPage, error)
 	// Revision is a number that changes with the site and its locales.
 	Revision(ctx context.Context, siteID ID) (int64, error)
-	// Pages lists up to q.Limit+1 rows after the position, in one statement.
+	// Pages lists up to q.Limit+1 rows after the position, without their contents, in
+	// one statement.
 	Pages(ctx context.Context, q PageQuery, withPaths bool) ([]ListedPage, error)
 	// LocalizedPages are the ids of the pages, deleted ones included, that have
 	// overrides of a locale.
 	LocalizedPages(ctx context.Context, siteID ID, version Version, localeID ID) ([]ID, error)
+
+	// Content is the value of a content that a page of the site refers to.
+	Content(ctx context.Context, siteID ID, digest Digest) ([]byte, error)
+	// ContentSite is the first site after one, by id, that has contents.
+	ContentSite(ctx context.Context, after ID) (ID, error)
+	// UnusedContents are contents of a site from before the given time that no page
+	// refers to, in any version.
+	UnusedContents(ctx context.Context, siteID ID, before time.Time) ([]Digest, error)
 
 	Route(ctx context.Context, siteID, id ID) (Route, error)
 	// Routes lists up to q.Limit+1 routes after the cursor, by id.
@@ -226,6 +235,12 @@ type Tx interface {
 	UpdatePage(ctx context.Context, before, after Page) error
 	// UpdatePages is UpdatePage for many pages.
 	UpdatePages(ctx context.Context, changes []PageChange) error
+
+	// PutContents stores contents, or the time at which old ones are stored again.
+	PutContents(ctx context.Context, siteID ID, contents []Content, now time.Time) error
+	// PurgeContents removes for good those of up to 1,000 contents that were not stored
+	// again since the given time, and returns how many.
+	PurgeContents(ctx context.Context, siteID ID, before time.Time, digests []Digest) (int, error)
 
 	CreatePublish(ctx context.Context, p Publish) error
 	UpdatePublish(ctx context.Context, p Publish) error

@@ -83,6 +83,7 @@ type Server struct {
 	History       time.Duration  `help:"How long to keep past publishes, such as 90d; 0 keeps them forever (default ${default})." name:"history-retention" default:"0s" env:"GALLEY_HISTORY_RETENTION" placeholder:"DURATION"`
 	Audit         time.Duration  `help:"How long to keep the audit log, such as 400d; 0 keeps it forever (default ${default})." name:"audit-retention" default:"400d" env:"GALLEY_AUDIT_RETENTION" placeholder:"DURATION"`
 	CacheSize     int64          `help:"Memory for cached responses, in bytes; 0 turns the cache off (default ${default})." default:"134217728" env:"GALLEY_CACHE_SIZE" placeholder:"BYTES"`
+	MaxContent    int64          `help:"Largest content of a page, in bytes as sent, up to 8388608 (default ${default})." default:"1048576" env:"GALLEY_MAX_CONTENT" placeholder:"BYTES"`
 	DrainDelay    time.Duration  `help:"How long to keep serving after SIGTERM while /readyz fails, so that load balancers notice (default ${default})." default:"1s" env:"GALLEY_DRAIN_DELAY" placeholder:"DURATION"`
 	SiteRetention time.Duration  `help:"How long a deleted site can be restored; 0 is until the next hourly purge (default ${default})." default:"30d" env:"GALLEY_SITE_RETENTION" placeholder:"DURATION"`
 	LogLevel      string         `help:"Lowest level to log: debug, info, warn or error (default ${default})." default:"info" enum:"debug,info,warn,error" env:"GALLEY_LOG_LEVEL" placeholder:"LEVEL"`

@@ -192,9 +192,9 @@ func (a *API) receive(w http.ResponseWriter, r *request) (release func(), err er
 	if r.endpoint == nil || readOnly(r.Method) || r.Method == http.MethodDelete {
 		return release, nil
 	}
-	length, most := r.ContentLength, r.endpoint.maxBody()
+	length, most := r.ContentLength, a.maxBody(r.endpoint)
 	if length > most {
-		r.body.err = r.endpoint.tooLarge()
+		r.body.err = errTooLarge(most)
 		return release, nil
 	}
 	if length < 0 {
@@ -221,7 +221,7 @@ func (a *API) receive(w http.ResponseWriter, r *request) (release func(), err er
 	}
 	_ = control.SetReadDeadline(time.Time{}) // the handler may take longer
 	if r.unread = int64(len(r.body.raw)) > most; r.unread {
-		r.body = body{err: r.endpoint.tooLarge()}
+		r.body = body{err: errTooLarge(most)}
 	}
 	return release, nil
 }

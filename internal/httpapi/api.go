@@ -39,34 +39,37 @@ type Options struct {
 	Origins []string
 	// MaxInFlight is how many requests are handled at a time; 0: 64.
 	MaxInFlight int
+	// MaxContent is the largest content of a page, in bytes; 0: 1 MiB.
+	MaxContent int64
 	// Crowded reports whether idle connections should be closed; nil: never.
 	Crowded func() bool
 }
 
 // API is the handler of all paths.
 type API struct {
-	svc       *service.Service
-	log       *slog.Logger
-	metrics   *metrics
-	cache     *cache
-	limits    Limits
-	proxies   proxies
-	origins   origins
-	headers   []header // of every response
-	admission *admission
-	crowded   func() bool
-	ready     func() error
-	table     []*endpoint
-	router    router
-	open      map[string]http.HandlerFunc // paths that need no key
-	internal  map[string]operator         // paths for operators
+	svc        *service.Service
+	log        *slog.Logger
+	metrics    *metrics
+	cache      *cache
+	limits     Limits
+	proxies    proxies
+	origins    origins
+	headers    []header // of every response
+	admission  *admission
+	maxContent int64
+	crowded    func() bool
+	ready      func() error
+	table      []*endpoint
+	router     router
+	open       map[string]http.HandlerFunc // paths that need no key
+	internal   map[string]operator         // paths for operators
 }
 
 // New creates the handler.
 func New(o Options) *API {
 	a := &API{
 		svc: o.Service, log: o.Log, metrics: newMetrics(o.Registry), limits: o.Limits, ready: o.Ready,
-		proxies: o.TrustedProxies, origins: o.Origins, crowded: o.Crowded,
+		proxies: o.TrustedProxies, origins: o.Origins, crowded: o.Crowded, maxContent: cmp.Or(o.MaxContent, mebibyte),
 		headers:   append(slices.Clone(fixedHeaders), header{"Vary", []string{origins(o.Origins).vary()}}),
 		admission: newAdmission(cmp.Or(o.MaxInFlight, defaultInFlight), o.Registry),
 	}

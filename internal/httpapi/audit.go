@@ -57,7 +57,10 @@ func nullID(id cms.ID) *cms.ID {
 func AuditState(resource any) []byte {
 	switch v := resource.(type) {
 	case service.PageView:
-		return encode(newPage(v))
+		return encode(struct {
+			Page
+			Content *cms.Digest `json:"content,omitempty"` // in place of the value
+		}{newPage(v), v.Values.Content})
 	case service.RedirectView:
 		return encode(newRedirect(v))
 	case service.LocaleView:

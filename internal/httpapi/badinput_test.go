@@ -49,7 +49,7 @@ var hostileTables = []struct {
 	{"pathname", hostilePathnames}, {"reading", hostileReads}, {"locale code", hostileLocaleCodes},
 	{"origin", hostileOrigins}, {"body", hostileBodies}, {"field", hostileFields}, {"app", hostileApps},
 	{"batch", hostileBatches}, {"publish", hostilePublishes}, {"wire", hostileWires}, {"condition", hostileConditions},
-	{"runtime", hostileRuntimeReads},
+	{"runtime", hostileRuntimeReads}, {"content", hostileContents},
 }
 
 func TestHostileInput(t *testing.T) {
@@ -231,6 +231,7 @@ func (w *hostileWorld) look(t *testing.T) string {
 	for _, target := range []string{
 		"/v2/sites?limit=100", "/v2/apps?limit=100", "/v2/locales?siteId={site}", "/v2/routes?siteId={site}",
 		"/v6/pages?siteId={site}&includeOffline=true&limit=100", "/v6/pages?siteId={site}&includeOffline=true&limit=100&locale=fr",
+		"/v6/pages/{cafe}?include=content", "/v6/pages/{cafe}?include=content&locale=fr",
 		"/v6/pages?siteId={other}&includeOffline=true", "/v2/locales?siteId={other}", "/v2/routes?siteId={other}", "/v2/sites/{site}/publishes",
 	} {
 		fmt.Fprintf(&all, "%s\n", w.plainGet(t, w.key, target))
@@ -292,6 +293,7 @@ func (w *hostileWorld) addContent(t *testing.T) {
 		w.values["{"+code+"}"] = r.str(t, "id")
 	}
 	w.must(t, 200, "PATCH", "/v6/pages/"+w.values["{about}"]+"?locale=fr", `{"pathname":"/a-propos"}`)
+	w.values["{contentTag}"] = w.must(t, 200, "PUT", "/v6/pages/"+w.values["{cafe}"]+"/content", `{"kept":true}`).header.Get("ETag")
 	w.values["{route}"] = w.must(t, 201, "POST", "/v2/routes", `{"siteId":"`+site+`","pathname":"/checkout"}`).str(t, "id")
 	w.values["{otherRoute}"] = w.must(t, 201, "POST", "/v2/routes", `{"siteId":"`+other+`","pathname":"/"}`).str(t, "id")
 	gone := w.must(t, 201, "POST", "/v2/routes", `{"siteId":"`+site+`","pathname":"/old"}`).str(t, "id")
@@ -383,6 +385,7 @@ func eachRaw(c hostile, values ...string) []hostile {
 		one.name = fmt.Sprintf("%s %.40q", c.name, value)
 		one.target = strings.Replace(c.target, "%s", value, 1)
 		one.body = strings.Replace(c.body, "%s", value, 1)
+		one.shows = strings.Replace(c.shows, "%s", value, 1)
 		cases[i] = one
 	}
 	return cases

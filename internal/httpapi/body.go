@@ -26,16 +26,23 @@ const (
 )
 
 // maxBody is the largest body that an endpoint takes, in bytes.
-func (e *endpoint) maxBody() int64 {
-	if e.body == typ[PageBatch]() || e.body == typ[RedirectBatch]() {
+func (a *API) maxBody(e *endpoint) int64 {
+	switch e.body {
+	case typ[PageBatch](), typ[RedirectBatch]():
 		return 8 * mebibyte
+	case typ[contentText]():
+		return a.maxContent
 	}
 	return mebibyte
 }
 
-// tooLarge is the error of a body that is larger than maxBody.
-func (e *endpoint) tooLarge() *cms.Error {
-	return &cms.Error{Code: codePayloadTooLarge, Message: fmt.Sprintf("The request body is larger than %d MiB", e.maxBody()/mebibyte)}
+// errTooLarge is the error of a body that is larger than so many bytes.
+func errTooLarge(most int64) *cms.Error {
+	size := fmt.Sprintf("%d bytes", most)
+	if most%mebibyte == 0 {
+		size = fmt.Sprintf("%d MiB", most/mebibyte)
+	}
+	return &cms.Error{Code: codePayloadTooLarge, Message: "The request body is larger than " + size}
 }
 
 // Errors about a body as a whole.
@@ -45,6 +52,7 @@ var (
 	errBodyCut     = cms.BadField("body", "could not be read to its end")
 	errBodyMissing = cms.BadField("body", "is required")
 	errDepth       = cms.BadField("body", "must not be nested deeper than 32 levels")
+	errNotJSON     = cms.BadField("body", "must be valid JSON in UTF-8")
 )
 
 // input decodes a request's body into W, a struct of cms.Opt fields. It does so
@@ -129,14 +137,14 @@ func (r *request) jsonBody() body {
 // fields. Text that is not one JSON object is an error; fields that are wrong
 // are noted as problems.
 func decodeBody(raw []byte, wire any, problems *cms.Problems) error {
-	d := decoder{jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true)), problems}
+	d := newDecoder(raw, problems, maxDepth, maxNames)
 	if d.PeekKind() != '{' {
 		return cms.BadField("body", "must be a JSON object")
 	}
 	if err := d.object(reflect.ValueOf(wire).Elem(), ""); errors.Is(err, errDepth) {
 		return errDepth
 	} else if err != nil {
-		return cms.BadField("body", "must be valid JSON in UTF-8")
+		return errNotJSON
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return cms.BadField("body", "must be one JSON object and nothing after it")
@@ -148,7 +156,12 @@ func decodeBody(raw []byte, wire any, problems *cms.Problems) error {
 // JSON or nested too deep.
 type decoder struct {
 	*jsontext.Decoder
-	problems *cms.Problems
+	problems     *cms.Problems
+	depth, names int // bounds
+}
+
+func newDecoder(raw []byte, problems *cms.Problems, depth, names int) decoder {
+	return decoder{jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true)), problems, depth, names}
 }
 
 // maxNames bounds the names of an object that are remembered to find duplicates.
@@ -181,7 +194,7 @@ func (d decoder) fields(prefix string, read func(key, name string) error) error 
 		if seen == nil {
 			seen = map[string]bool{}
 		}
-		if len(seen) < maxNames {
+		if len(seen) < d.names {
 			seen[key] = true
 		}
 	}
@@ -206,7 +219,7 @@ func (d decoder) items(read func(i int) error) error {
 // open reads the beginning of an object or list.
 func (d decoder) open() error {
 	_, err := d.ReadToken()
-	if err == nil && d.StackDepth() > maxDepth {
+	if err == nil && d.StackDepth() > d.depth {
 		err = errDepth
 	}
 	return err
@@ -216,7 +229,11 @@ func (d decoder) open() error {
 func (d decoder) skip(name string) error {
 	switch d.PeekKind() {
 	case '{':
-		return d.fields(name+".", func(_, name string) error { return d.skip(name) })
+		prefix := name + "."
+		if name == "" {
+			prefix = ""
+		}
+		return d.fields(prefix, func(_, name string) error { return d.skip(name) })
 	case '[':
 		return d.items(func(i int) error {
 			if kind := d.PeekKind(); kind == '{' || kind == '[' {
@@ -289,6 +306,10 @@ func (d decoder) value(dst reflect.Value, name string) (good bool, err error) {
 	case t.Kind() == reflect.Pointer:
 		dst.Set(reflect.New(t.Elem()))
 		return d.value(dst.Elem(), name)
+	case t == typ[contentText]() && (kind == '{' || kind == '['):
+		var text jsontext.Value
+		text, err = d.ReadValue()
+		dst.SetBytes(bytes.Clone(text))
 	case t.Kind() == reflect.Slice && kind == '[':
 		problem, err = d.list(dst, name)
 	case t.Kind() == reflect.Map && kind == '{':
@@ -329,7 +350,8 @@ func (d decoder) list(dst reflect.Value, name string) (problem string, err error
 			_, err := d.value(dst.Index(i), itemName(name, i))
 			return err
 		}
-		item := decoder{d.Decoder, &cms.Problems{}}
+		item := d
+		item.problems = &cms.Problems{}
 		good, err := item.value(dst.Index(i), name)
 		if !good {
 			problem = fmt.Sprintf("item %d %s", i, mustBe(t.Elem()))
@@ -374,6 +396,8 @@ func mustBe(t reflect.Type) string {
 		return mustBeID
 	case typ[time.Time]():
 		return "must be a date and time such as 2030-01-31T12:00:00Z"
+	case typ[contentText]():
+		return mustBeContent
 	}
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:

@@ -48,6 +48,8 @@ const examplePage = `"pathname":"/about","name":"About","title":"About <us>","de
 	`"canonicalUrl":"https://www.example.com/about","socialImageUrl":"https://www.example.com/about.png",` +
 	`"sitemapPriority":0.5,"sitemapFrequency":"weekly","isOnline":true,"excludedFromSearchEngines":false`
 
+const exampleContent = `{"blocks": [{"type":"heading", "text":"About <us>"}], "columns": 2.0}`
+
 // in is a body with the example's site in it.
 func (e example) in(fields string) string { return `{"siteId":"` + e.site + `",` + fields + `}` }
 
@@ -242,6 +244,23 @@ var golden = map[string]func(t *testing.T, e example) reply{
 	"listPagePublishes": func(t *testing.T, e example) reply {
 		e.publish(t)
 		return e.call(t, "GET", "/v6/pages/"+e.page+"/publishes", "")
+	},
+	"getContent": func(t *testing.T, e example) reply {
+		e.must(t, 200, "PUT", "/v6/pages/"+e.page+"/content", exampleContent)
+		return e.call(t, "GET", "/v6/pages/"+e.page+"/content?locale=pt-BR", "")
+	},
+	"putContent": func(t *testing.T, e example) reply {
+		return e.call(t, "PUT", "/v6/pages/"+e.page+"/content?locale=pt-BR", exampleContent)
+	},
+	"deleteContent": func(t *testing.T, e example) reply {
+		e.must(t, 200, "PUT", "/v6/pages/"+e.page+"/content", exampleContent)
+		return e.call(t, "DELETE", "/v6/pages/"+e.page+"/content", "")
+	},
+	"diffContent": func(t *testing.T, e example) reply {
+		e.must(t, 200, "PUT", "/v6/pages/"+e.page+"/content", exampleContent)
+		e.publish(t)
+		e.must(t, 200, "PUT", "/v6/pages/"+e.page+"/content", `{"blocks":[{"type":"image"},{"type":"heading","text":"About <them>"}]}`)
+		return e.call(t, "GET", "/v6/pages/"+e.page+"/content/diff", "")
 	},
 }
 

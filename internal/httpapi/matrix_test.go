@@ -193,6 +193,10 @@ var matrix = []cellRow{
 	{"publishPage", pageResource, "", "", 201, writes},
 	{"discardPage", pageResource, "", "", 204, writes},
 	{"listPagePublishes", pageResource, "", "", 200, readsPublishes},
+	{"getContent", contentResource, "", "", 200, reads},
+	{"putContent", contentResource, "", `{"new":true}`, 200, writes},
+	{"deleteContent", contentResource, "", "", 204, writes},
+	{"diffContent", contentResource, "", "", 200, readsPublishes},
 
 	{"getLocale", byName(localeResource), "", "", 200, readsWithin},
 	{"updateLocale", byName(localeResource), "", `{}`, 200, writesWithin},
@@ -465,6 +469,16 @@ func livePage(t *testing.T, w *tenants, st state) subject {
 		w.made(t, st, "POST", "/v2/sites/"+on.siteID+"/publish", "")
 	}
 	on.id = url.PathEscape("/" + on.name)
+	return on
+}
+
+// contentResource is a page with content.
+func contentResource(t *testing.T, w *tenants, st state) subject {
+	t.Helper()
+	on := pageResource(t, w, st)
+	if st == own || st == foreign {
+		w.made(t, st, "PUT", "/v6/pages/"+on.id+"/content", `{}`)
+	}
 	return on
 }
 

@@ -156,8 +156,10 @@ func (g generator) parameters(e *endpoint) []schema {
 		}
 		params = append(params, schema{"name": p.name, "in": "query", "required": p.required, "description": p.doc, "schema": s})
 	}
-	header := headerParams[e.method]
-	return append(params, schema{"name": header.name, "in": "header", "required": false, "description": header.doc, "schema": header.schema})
+	for _, header := range headerParams[e.method] {
+		params = append(params, schema{"name": header.name, "in": "header", "required": false, "description": header.doc, "schema": header.schema})
+	}
+	return params
 }
 
 // commonHeaders are the headers of every authenticated response.
@@ -217,7 +219,7 @@ func (e *endpoint) failures() []int {
 	if e.method != http.MethodGet || e.name == "resolveUrl" || mediaTypes[e.response] != "" {
 		list = append(list, 409)
 	}
-	if e.method == http.MethodPatch || e.method == http.MethodDelete {
+	if e.method == http.MethodPatch || e.method == http.MethodDelete || e.method == http.MethodPut {
 		list = append(list, 412)
 	}
 	return list
@@ -365,8 +367,11 @@ func withNull(s schema) schema {
 		return schema{"anyOf": []schema{s, {"type": "null"}}}
 	}
 	s = maps.Clone(s)
-	if kind, ok := s["type"].(string); ok {
+	switch kind := s["type"].(type) {
+	case string:
 		s["type"] = []string{kind, "null"}
+	case []string:
+		s["type"] = append(slices.Clone(kind), "null")
 	}
 	if enum, ok := s["enum"].([]any); ok {
 		s["enum"] = append(slices.Clone(enum), nil)
@@ -382,6 +387,9 @@ var scalarSchemas = map[reflect.Type]schema{
 	typ[timestamp]():              timeSchema,
 	typ[time.Time]():              timeSchema,
 	typ[json.RawMessage]():        {"type": "object", "additionalProperties": true},
+	typ[contentText]():            {"type": []string{"object", "array"}},
+	typ[patchValue]():             {},
+	typ[cms.Digest]():             {"type": "string", "pattern": "^sha256-[0-9a-f]{64}$"},
 	typ[any]():                    {"type": []string{"string", "number", "boolean", "null"}},
 	typ[cms.Scope]():              enumSchema(cms.Scopes),
 	typ[cms.ChangeKind]():         enumSchema(cms.ChangeKinds),

@@ -36,12 +36,16 @@ var headerSchemas = schema{
 }
 
 // headerParams are the optional request headers of each method.
-var headerParams = map[string]param{
-	"GET": {name: "If-None-Match", schema: schema{"type": "string"}, doc: "Returns 304 if the resource still has this entity tag."},
-	"POST": {name: idempotencyHeader, schema: schema{"type": "string", "minLength": 1, "maxLength": cms.MaxIdempotencyKey},
-		doc: "1 to 255 printable ASCII characters. If the same request is sent again with this key within 24 hours of a success, the first response is repeated. Returns 409 while the first request is in progress, and 400 if the key was used for a different request."},
-	"PATCH":  paramIfMatch,
-	"DELETE": paramIfMatch,
+var headerParams = map[string][]param{
+	"GET": {{name: "If-None-Match", schema: schema{"type": "string"}, doc: "Returns 304 if the resource still has this entity tag."}},
+	"POST": {{name: idempotencyHeader, schema: schema{"type": "string", "minLength": 1, "maxLength": cms.MaxIdempotencyKey},
+		doc: "1 to 255 printable ASCII characters. If the same request is sent again with this key within 24 hours of a success, the first response is repeated. Returns 409 while the first request is in progress, and 400 if the key was used for a different request."}},
+	"PATCH":  {paramIfMatch},
+	"DELETE": {paramIfMatch},
+	"PUT": {
+		{name: "If-Match", schema: schema{"type": "string"}, doc: "Returns 412 if the content of the locale itself no longer has this entity tag. Inherited content does not count."},
+		{name: "If-None-Match", schema: schema{"type": "string"}, doc: "With `*`, returns 412 if the locale itself has content."},
+	},
 }
 
 var paramIfMatch = param{
@@ -66,6 +70,7 @@ var bodyExamples = map[string]schema{
 	"updateRoute":    {"pathname": "/checkout"},
 	"createPage":     {"siteId": idSchema["example"], "pathname": "/about", "title": "About us"},
 	"updatePage":     {"title": "About us"},
+	"putContent":     {"blocks": []schema{{"type": "heading", "text": "About us"}}},
 	"createRedirect": {"siteId": idSchema["example"], "source": "/old/*", "target": "/new/*"},
 	"updateRedirect": {"target": "/new/*"},
 	"batchRedirects": {"siteId": idSchema["example"], "operations": []schema{{"op": "create", "source": "/old", "target": "/new"}}},
@@ -156,5 +161,9 @@ var endpointTexts = map[string]endpointText{
 	"publishPage":       {"Publishing", "Publish one page", "Returns 200 with a null id if there is nothing to publish."},
 	"discardPage":       {"Publishing", "Discard a page's draft", "Reverts the draft, deleted or not, to the live version. A page that was never live is deleted, and the response is 204."},
 	"listPagePublishes": {"Publishing", "List the publishes of a page", "Returns those that changed the page, newest first."},
+	"getContent":        {"Pages", "Get the content of a page", "In a locale without content of its own, returns that of the default locale. The entity tag depends on the digest alone. Returns 404 if there is no content."},
+	"putContent":        {"Pages", "Set the content of a page", "Sets it in the draft. The body is the value: a JSON object or array of at most 1 MiB (unless the server is configured differently), nested at most 100 levels deep. It is stored as sent, without insignificant white space. With `locale`, sets the content of that locale."},
+	"deleteContent":     {"Pages", "Delete the content of a page", "Deletes it from the draft. With `locale`, deletes the content of that locale, so that it is inherited again. Returns 404 if there is no content."},
+	"diffContent":       {"Pages", "Compare the content of two versions", "Returns a JSON Patch (RFC 6902) from one version to the other. A version without the page, or without content, counts as null. If the patch could become much larger than the content, it replaces the whole content."},
 	"delocalizePage":    {"Pages", "Delete a page's localization", "Removes all overrides of the locale, so that their values are inherited again."},
 }

@@ -25,6 +25,7 @@ type Page struct {
 	ExcludedFromSearchEngines *bool              `json:"excludedFromSearchEngines" doc:"Whether the page is excluded from search." example:"false"`
 	Localizations             []PageLocalization `json:"localizations" doc:"The locales, other than the default, that override something of the page."`
 	Locale                    string             `json:"locale" doc:"The locale that is shown: the default one of the site unless another was asked for." example:"en-US"`
+	Content                   *contentText       `json:"content,omitempty" doc:"With include=content: the content, or null."`
 }
 
 // PageLocalization is a locale that overrides something of a page.
@@ -141,8 +142,11 @@ func (a *API) createPage(r *request) (response, error) {
 }
 
 func (a *API) getPage(r *request) (response, error) {
-	p, err := a.svc.Page(r.Context(), r.who, service.ReadPage{Ref: r.ref(pageValue), Version: r.query.version, Locale: r.query.locale})
+	p, err := a.svc.Page(r.Context(), r.who, service.ReadPage{Ref: r.ref(pageValue), Version: r.query.version, Locale: r.query.locale, Content: r.query.content})
 	res := ok(newPage(p))
+	if r.query.content {
+		res.body = newPageWithContent(p)
+	}
 	res.about = cms.SubjectsOfPage(p.SiteID, r.query.version.Version, p.ID)
 	return res, err
 }

@@ -13,11 +13,28 @@ type PageBatch struct {
 
 // PageOperation is one change of a batch.
 type PageOperation struct {
-	Op            cms.Opt[cms.BatchOp]          `json:"op" required:"true" doc:"What to do. With a locale, update writes its overrides and delete drops them." example:"update"`
-	PageID        cms.Opt[cms.ID]               `json:"pageId" doc:"The page to update or delete. Without it, pathname names the page."`
-	Locale        cms.Opt[string]               `json:"locale" doc:"A locale of the site, by code or id." example:"fr"`
-	Localizations cms.Opt[map[string]PagePatch] `json:"localizations" doc:"Of a new page: the values that other locales override, by locale code or id; at most 100."`
+	Op            cms.Opt[cms.BatchOp]           `json:"op" required:"true" doc:"What to do. With a locale, update writes its overrides and delete drops them." example:"update"`
+	PageID        cms.Opt[cms.ID]                `json:"pageId" doc:"The page to update or delete. Without it, pathname names the page."`
+	Locale        cms.Opt[string]                `json:"locale" doc:"A locale of the site, by code or id." example:"fr"`
+	Localizations cms.Opt[map[string]PageValues] `json:"localizations" doc:"Of a new page: the values that other locales override, by locale code or id; at most 100."`
+	PageValues
+}
+
+// PageValues are the values of a page that a batch changes.
+type PageValues struct {
 	PagePatch
+	Content cms.Opt[*contentText] `json:"content" doc:"The content, in at most 1 MiB unless the server is configured otherwise. Null clears it or, with a locale, returns it to inheritance."`
+}
+
+func (v PageValues) domain(p *cms.Problems, maxContent int64) cms.PagePatch {
+	patch := v.patch()
+	if v.Content.Set {
+		patch.Content = cms.Some[*cms.Content](nil)
+	}
+	if text := v.Content.Value; text != nil {
+		patch.Content.Value = parseContent(p, "content", *text, maxContent)
+	}
+	return patch
 }
 
 // Batch is the result of a batch.
@@ -36,29 +53,29 @@ type DeletedPage struct {
 	Deleted bool   `json:"deleted" doc:"Always true." example:"true"`
 }
 
-func (b PageBatch) domain(p *cms.Problems) cms.PageBatch {
+func (b PageBatch) domain(p *cms.Problems, maxContent int64) cms.PageBatch {
 	operations := make([]cms.PageOperation, len(b.Operations.Value))
 	for i, op := range b.Operations.Value {
-		operations[i] = op.domain()
+		operations[i] = op.domain(p.In(cms.OperationField(i, "")), maxContent)
 	}
 	batch := cms.PageBatch{SiteID: b.SiteID, Operations: cms.Opt[[]cms.PageOperation]{Set: b.Operations.Set, Value: operations}}
 	batch.Clean(p)
 	return batch
 }
 
-func (o PageOperation) domain() cms.PageOperation {
-	op := cms.PageOperation{Op: o.Op, PageID: o.PageID, Locale: o.Locale, PagePatch: o.patch()}
+func (o PageOperation) domain(p *cms.Problems, maxContent int64) cms.PageOperation {
+	op := cms.PageOperation{Op: o.Op, PageID: o.PageID, Locale: o.Locale, PagePatch: o.PageValues.domain(p, maxContent)}
 	if o.Localizations.Set {
 		op.Localizations = cms.Some(map[string]cms.PagePatch{})
 		for locale, fields := range o.Localizations.Value {
-			op.Localizations.Value[locale] = fields.patch()
+			op.Localizations.Value[locale] = fields.domain(p.In("localizations."+locale+"."), maxContent)
 		}
 	}
 	return op
 }
 
 func (a *API) batchPages(r *request) (response, error) {
-	results, err := a.svc.BatchPages(r.Context(), r.who, input(r, PageBatch.domain))
+	results, err := a.svc.BatchPages(r.Context(), r.who, input(r, func(b PageBatch, p *cms.Problems) cms.PageBatch { return b.domain(p, a.maxContent) }))
 	batch := Batch{Object: "batch", Results: make([]PageResult, len(results))}
 	for i, result := range results {
 		batch.Results[i] = newPageResult(result)

@@ -37,6 +37,8 @@ type query struct {
 	url            string
 	origin         string
 	part           int // 0: not given
+	content        bool
+	from, to       service.VersionRef
 }
 
 // param is a query parameter, with its documentation. parse returns what is wrong
@@ -80,8 +82,25 @@ var (
 	paramRuntimeAfter = cursorParam("after")
 	paramVersion      = param{
 		name: "versionRef", doc: "The draft (working) version, the live (published) one, or what was live after a publish (publish:ID). The default is ref:draft, or ref:live for a Site API key of a site whose siteKeyAccess is live.",
-		schema: schema{"type": "string", "pattern": `^(ref:draft|ref:live|publish:[0-9a-fA-F-]{36})$`, "example": "ref:live"},
-		parse:  parseVersion,
+		schema: versionSchema,
+		parse: func(q *query, v string) string {
+			q.versionGiven = true
+			return parseVersion(&q.version, v)
+		},
+	}
+	paramFrom = versionParam("from", "The version to compare; ref:live unless given.", func(q *query) *service.VersionRef { return &q.from })
+	paramTo   = versionParam("to", "The version to compare it with; ref:draft unless given.", func(q *query) *service.VersionRef { return &q.to })
+	// paramInclude has no other value yet.
+	paramInclude = param{
+		name: "include", doc: "What else to answer: `content` is the content in that version and locale, or null.",
+		schema: schema{"type": "string", "enum": []string{"content"}},
+		parse: func(q *query, v string) string {
+			if v != "content" {
+				return "must be content"
+			}
+			q.content = true
+			return ""
+		},
 	}
 	paramLocale = param{
 		name: "locale", doc: "A locale of the site, by code or id: every field is answered as it stands there.",
@@ -260,19 +279,24 @@ func parseList[T comparable](dst *cms.Opt[[]T], v string, most int, message stri
 	return ""
 }
 
-func parseVersion(q *query, v string) string {
-	q.versionGiven = true
+var versionSchema = schema{"type": "string", "pattern": `^(ref:draft|ref:live|publish:[0-9a-fA-F-]{36})$`, "example": "ref:live"}
+
+func versionParam(name, doc string, field func(*query) *service.VersionRef) param {
+	return param{name: name, doc: doc, schema: versionSchema, parse: func(q *query, v string) string { return parseVersion(field(q), v) }}
+}
+
+func parseVersion(dst *service.VersionRef, v string) string {
 	switch v {
 	case "ref:draft":
-		q.version = service.VersionRef{Version: cms.Draft}
+		*dst = service.VersionRef{Version: cms.Draft}
 		return ""
 	case "ref:live":
-		q.version = service.VersionRef{Version: cms.Live}
+		*dst = service.VersionRef{Version: cms.Live}
 		return ""
 	}
 	if text, ok := strings.CutPrefix(v, "publish:"); ok {
 		if id, ok := cms.ParseID(text); ok {
-			q.version = service.VersionRef{Version: cms.Live, Publish: id}
+			*dst = service.VersionRef{Version: cms.Live, Publish: id}
 			return ""
 		}
 	}
@@ -305,7 +329,10 @@ func parseEither(dst *bool, v, first, second string) string {
 // misspelled parameter must not change what a request does, and the standard
 // library drops malformed ones. named reports whether the path has a name in it.
 func parseQuery(raw string, params []param, named bool) (*query, error) {
-	q := &query{list: cms.ListQuery{Limit: cms.DefaultLimit}, sort: cms.SortPath, pathPrefix: "/"}
+	q := &query{
+		list: cms.ListQuery{Limit: cms.DefaultLimit}, sort: cms.SortPath, pathPrefix: "/",
+		from: service.VersionRef{Version: cms.Live}, to: service.VersionRef{Version: cms.Draft},
+	}
 	var problems cms.Problems
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(raw, "&") {

@@ -13,6 +13,7 @@ type Resolution struct {
 	Locale     *string                `json:"locale" doc:"Code of the locale that is served at the URL, or null." example:"fr"`
 	Pathname   *string                `json:"pathname" doc:"The pathname without the prefix of the locale, or null." example:"/about"`
 	Page       *Page                  `json:"page" doc:"The page, as it stands in the locale."`
+	Content    *contentText           `json:"content,omitempty" doc:"With include=content: the content of the page, or null."`
 	Route      *Route                 `json:"route" doc:"The route that has the pathname."`
 	Redirect   *RedirectTarget        `json:"redirect" doc:"Where a redirect leads."`
 	URL        *string                `json:"url" doc:"The URL of the page, as it is written in canonical form." example:"https://www.example.com/about"`
@@ -75,8 +76,15 @@ func (r *request) liveUnlessGiven() service.VersionRef {
 }
 
 func (a *API) resolveURL(r *request) (response, error) {
-	res, err := a.svc.Resolve(r.Context(), r.who, service.ReadURL{URL: r.query.url, SiteID: r.query.siteID, Version: r.liveUnlessGiven()})
-	answer := ok(newResolution(res))
+	res, err := a.svc.Resolve(r.Context(), r.who, service.ReadURL{URL: r.query.url, SiteID: r.query.siteID, Version: r.liveUnlessGiven(), Content: r.query.content})
+	wire := newResolution(res)
+	if r.query.content {
+		wire.Content = new(contentText("null"))
+		if res.Page != nil {
+			wire.Content = newPageWithContent(*res.Page).Content
+		}
+	}
+	answer := ok(wire)
 	answer.about = res.About
 	return answer, err
 }

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -26,6 +27,17 @@ func (s *system) resolve(t *testing.T, address, more string) string {
 	}
 	v := r.json(t)
 	return fmt.Sprint(v["kind"], " ", v["locale"], " ", v["pathname"], " ", v["url"])
+}
+
+// contentAt is the content in the answer for a URL.
+func (s *system) contentAt(t *testing.T, address, more string) string {
+	t.Helper()
+	var answer struct{ Content json.RawMessage }
+	r := s.must(t, 200, "GET", "/v2/resolve?include=content&url="+url.QueryEscape(address)+more, "")
+	if err := json.Unmarshal(r.body, &answer); err != nil {
+		t.Fatal(err)
+	}
+	return string(answer.Content)
 }
 
 func TestResolve(t *testing.T) {
@@ -89,7 +101,10 @@ func TestResolve(t *testing.T) {
 		if steps := fmt.Sprint(r["steps"]); !strings.Contains(steps, "offline") {
 			t.Errorf("the steps do not tell that the page is offline: %s", steps)
 		}
-		_ = home
+		s.must(t, 200, "PUT", "/v6/pages/"+home+"/content", `{"a": 0.10}`)
+		checkEqual(t, "content", `{"a":0.10}`, s.contentAt(t, "https://www.example.com/fr", "&versionRef=ref:draft"))
+		checkEqual(t, "no content in live", "null", s.contentAt(t, "https://www.example.com/fr", ""))
+		checkEqual(t, "no page", "null", s.contentAt(t, "https://www.example.com/missing", ""))
 	})
 }
 

@@ -228,6 +228,9 @@ type used interface{ withoutUse() any }
 // entityTag is a strong validator. Fields that change with use have a part of
 // their own, after a dot.
 func (r *request) entityTag(body any, text []byte) string {
+	if c, ok := body.(Content); ok {
+		return r.contentTag(&c.Digest)
+	}
 	tag := r.tagOf(text)
 	if u, ok := body.(used); ok {
 		stable := r.tagOf(encode(u.withoutUse()))
@@ -293,7 +296,7 @@ func ifMatch[T, W any](r *request, wire func(T) W) service.Match[T] {
 	return func(current T) bool {
 		body := wire(current)
 		tag := r.entityTag(body, encode(body))
-		stable, _, _ := strings.Cut(tag, ".")
+		stable, _, _ := strings.Cut(strings.TrimSuffix(tag, `"`), ".")
 		return tagListed(header, func(listed string) bool {
 			known, _, moves := strings.Cut(listed, ".")
 			return listed == tag || (moves && known == stable)

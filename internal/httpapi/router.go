@@ -26,7 +26,7 @@ type endpoint struct {
 
 // bodyOptional reports whether an empty body is the same as {}.
 func (e *endpoint) bodyOptional() bool {
-	return e.body == nil || len(requiredFields(e.body)) == 0
+	return e.body == nil || (e.body.Kind() == reflect.Struct && len(requiredFields(e.body)) == 0)
 }
 
 // tagged reports whether responses have an entity tag. Those with an App key

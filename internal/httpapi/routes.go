@@ -17,7 +17,7 @@ const siteKeysOnly cms.Scope = ""
 // endpoints is the route table.
 func (a *API) endpoints() []*endpoint {
 	const (
-		get, post, patch, del       = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
+		get, post, patch, del, put  = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete, http.MethodPut
 		read, write, publish, admin = cms.ScopeRead, cms.ScopeWrite, cms.ScopePublish, cms.ScopeAdmin
 	)
 	var (
@@ -53,7 +53,7 @@ func (a *API) endpoints() []*endpoint {
 
 		{get, "/v2/sites/{siteId}/sitemap.xml", "getSitemap", read, siteKeyToo, []param{paramOrigin, paramVersion, paramPart}, nil, 200, typ[XMLDocument](), a.getSitemap},
 		{get, "/v2/sites/{siteId}/robots.txt", "getRobots", read, siteKeyToo, []param{paramOrigin}, nil, 200, typ[TextDocument](), a.getRobots},
-		{get, "/v2/resolve", "resolveUrl", read, siteKeyToo, []param{paramURL, paramResolveSiteID, paramVersion}, nil, 200, typ[Resolution](), a.resolveURL},
+		{get, "/v2/resolve", "resolveUrl", read, siteKeyToo, []param{paramURL, paramResolveSiteID, paramVersion, paramInclude}, nil, 200, typ[Resolution](), a.resolveURL},
 
 		{get, "/v2/sites/{siteId}/changes", "listChanges", read, appsOnly, append([]param{paramPageIDs, paramRedirectIDs, paramLocales}, list...), nil, 200, typ[Review](), a.listChanges},
 		{post, "/v2/sites/{siteId}/publish", "publishSite", publish, appsOnly, nil, typ[PublishCreate](), 201, typ[Publish](), a.publishSite},
@@ -92,13 +92,17 @@ func (a *API) endpoints() []*endpoint {
 		{get, "/v6/pages", "listPages", read, siteKeyToo, append([]param{paramListSiteID}, pageList...), nil, 200, typ[List[Page]](), a.listPages},
 		{post, "/v6/pages", "createPage", write, appsOnly, nil, typ[PageCreate](), 201, typ[Page](), a.createPage},
 		{post, "/v6/pages/batch", "batchPages", write, appsOnly, nil, typ[PageBatch](), 200, typ[Batch](), a.batchPages},
-		{get, "/v6/pages/{pageIdOrPathname...}", "getPage", read, siteKeyToo, pageRead, nil, 200, typ[Page](), a.getPage},
+		{get, "/v6/pages/{pageIdOrPathname...}", "getPage", read, siteKeyToo, append(pageRead, paramInclude), nil, 200, typ[Page](), a.getPage},
 		{patch, "/v6/pages/{pageIdOrPathname...}", "updatePage", write, appsOnly, inLocale, typ[PagePatch](), 200, typ[Page](), a.updatePage},
 		{del, "/v6/pages/{pageIdOrPathname...}", "deletePage", write, appsOnly, inLocale, nil, 204, nil, a.deletePage},
 		{post, "/v6/pages/{pageId:id}/restore", "restorePage", write, appsOnly, nil, nil, 200, typ[Page](), a.restorePage},
 		{post, "/v6/pages/{pageId:id}/publish", "publishPage", publish, appsOnly, nil, nil, 201, typ[Publish](), a.publishPage},
 		{post, "/v6/pages/{pageId:id}/discard", "discardPage", write, appsOnly, nil, nil, 200, typ[Page](), a.discardPage},
 		{get, "/v6/pages/{pageId:id}/publishes", "listPagePublishes", read, appsOnly, list, nil, 200, typ[List[Publish]](), a.listPagePublishes},
+		{get, "/v6/pages/{pageId:id}/content", "getContent", read, siteKeyToo, []param{paramLocale, paramVersion}, nil, 200, typ[Content](), a.getContent},
+		{put, "/v6/pages/{pageId:id}/content", "putContent", write, appsOnly, []param{paramLocale}, typ[contentText](), 200, typ[Content](), a.putContent},
+		{del, "/v6/pages/{pageId:id}/content", "deleteContent", write, appsOnly, []param{paramLocale}, nil, 204, nil, a.deleteContent},
+		{get, "/v6/pages/{pageId:id}/content/diff", "diffContent", read, appsOnly, []param{paramFrom, paramTo, paramLocale}, nil, 200, typ[ContentDiff](), a.diffContent},
 		{del, "/v6/pages/{pageId:id}/localizations/{localeIdOrCode}", "delocalizePage", write, appsOnly, nil, nil, 204, nil, a.delocalizePage},
 	}
 }

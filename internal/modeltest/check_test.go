@@ -21,7 +21,8 @@ import (
 type seenPage struct {
 	ID                   cms.ID
 	Name                 string
-	Fields               Fields
+	Fields               Fields            // but for the content
+	Content              any               // lists have none
 	Localizations        map[string]string // pathname by locale code
 	CreatedAt, UpdatedAt time.Time
 	PublishedAt          *time.Time
@@ -148,8 +149,11 @@ func (s *Site) expect(v Version, l *Locale) []seenPage {
 		if p.Deleted {
 			continue
 		}
+		fields := p.In(l.ID)
+		content := fields["content"]
+		delete(fields, "content")
 		page := seenPage{
-			ID: id, Name: p.Name, Fields: p.In(l.ID), Localizations: map[string]string{},
+			ID: id, Name: p.Name, Fields: fields, Content: content, Localizations: map[string]string{},
 			CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, PublishedAt: p.PublishedAt,
 		}
 		for _, other := range s.shown() {
@@ -208,12 +212,12 @@ func (w *world) checkVersion(s *Site, name string, ref service.VersionRef, v Ver
 	for i, l := range s.shown() {
 		want := s.expect(v, l)
 		got := w.list(s, ref, l, true)
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), listFields); diff != "" {
 			w.t.Fatalf("readers of %s in %s see something else (-model +service):\n%s", name, l.Code, diff)
 		}
 		w.checkUnique(s, name, l, got)
 		online := slices.DeleteFunc(want, func(p seenPage) bool { return p.Fields["isOnline"] == false })
-		if diff := cmp.Diff(online, w.list(s, ref, l, false), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(online, w.list(s, ref, l, false), cmpopts.EquateEmpty(), listFields); diff != "" {
 			w.t.Fatalf("readers of %s in %s see other online pages (-model +service):\n%s", name, l.Code, diff)
 		}
 		// Checking only some at a time allows more steps.
@@ -224,6 +228,8 @@ func (w *world) checkVersion(s *Site, name string, ref service.VersionRef, v Ver
 		}
 	}
 }
+
+var listFields = cmpopts.IgnoreFields(seenPage{}, "Content")
 
 // checkUnique trusts nothing but what was read.
 func (w *world) checkUnique(s *Site, name string, l *Locale, pages []seenPage) {
@@ -268,14 +274,19 @@ func (w *world) checkByID(s *Site, name string, ref service.VersionRef, l *Local
 		expected[p.ID] = p
 	}
 	for _, id := range s.PageIDs {
-		view, err := w.svc.Page(w.ctx(), w.who, service.ReadPage{Ref: service.Ref{ID: id}, Version: ref, Locale: l.ID.String()})
+		view, err := w.svc.Page(w.ctx(), w.who, service.ReadPage{Ref: service.Ref{ID: id}, Version: ref, Locale: l.ID.String(), Content: true})
 		want, ok := expected[id]
 		switch {
 		case !ok && cms.CodeOf(err) == notFound:
 		case !ok || err != nil:
 			w.t.Fatalf("page %v of %s in %s: %v, want there: %v", id, name, l.Code, err, ok)
 		default:
-			if diff := cmp.Diff(want, seen(view), cmpopts.EquateEmpty()); diff != "" {
+			got := seen(view)
+			got.Content = contentText(value(view.Values.Content))
+			if text, ok := got.Content.(string); ok && string(view.Content) != string(contentOf(text).Value) {
+				w.t.Fatalf("page %v of %s in %s has the content %s, want %s", id, name, l.Code, view.Content, text)
+			}
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 				w.t.Fatalf("page %v of %s in %s is something else (-model +service):\n%s", id, name, l.Code, diff)
 			}
 		}
@@ -396,7 +407,7 @@ func toldBy(views []service.ChangeView) []shownChange {
 			shown.PreviousPathname = *c.PreviousPathname
 		}
 		for _, f := range c.Fields {
-			shown.Fields[f.Field] = FieldChange{f.From, f.To}
+			shown.Fields[f.Field] = FieldChange{contentText(f.From), contentText(f.To)}
 		}
 		list = append(list, shown)
 	}

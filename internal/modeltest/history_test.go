@@ -62,7 +62,7 @@ func (w *world) checkPast(s *Site, p *Publish) {
 	w.t.Helper()
 	name, ref := "publish "+p.ID.String(), service.VersionRef{Publish: p.ID}
 	for _, l := range s.shown() {
-		if diff := cmp.Diff(s.expect(p.Live, l), w.list(s, ref, l, true), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(s.expect(p.Live, l), w.list(s, ref, l, true), cmpopts.EquateEmpty(), listFields); diff != "" {
 			w.t.Fatalf("readers of %s in %s see something else (-model +service):\n%s", name, l.Code, diff)
 		}
 	}

@@ -17,7 +17,7 @@ type Fields map[string]any
 func blankFields() Fields {
 	return Fields{
 		"pathname": nil, "title": nil, "description": nil, "canonicalUrl": nil, "socialImageUrl": nil,
-		"sitemapPriority": nil, "sitemapFrequency": nil, "isOnline": true, "excludedFromSearchEngines": nil,
+		"sitemapPriority": nil, "sitemapFrequency": nil, "isOnline": true, "excludedFromSearchEngines": nil, "content": nil,
 	}
 }
 

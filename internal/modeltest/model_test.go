@@ -25,7 +25,7 @@ func TestModel(t *testing.T) {
 // first: to them failing runs are reduced.
 var ops = slices.Concat(
 	slices.Repeat([]string{"createPage", "publish", "updatePage", "publish", "updatePage", "updatePage"}, 12),
-	slices.Repeat([]string{"changeDefault", "deleteLocale", "restoreLocale", "batch"}, 8),
+	slices.Repeat([]string{"changeDefault", "deleteLocale", "restoreLocale", "batch", "putContent", "putContent"}, 8),
 	slices.Repeat([]string{"deletePage", "restorePage", "discardPage", "publishPage", "restorePublish"}, 5),
 	slices.Repeat([]string{"discardSite", "schedule", "wait", "delocalizePage", "restoreSite"}, 3),
 	slices.Repeat([]string{"createLocale", "createRoute", "updateRoute", "deleteRoute", "review", "cancelPublish"}, 2),
@@ -56,6 +56,8 @@ var (
 	drawPath  = oneOf(pathnames...)
 	drawCode  = oneOf("fr", "de", "en")
 	drawTitle = oneOf[any]("one", "two", nil)
+
+	drawContent = oneOf[any](contents[0], contents[1], nil)
 )
 
 // chance draws true once in n times.
@@ -69,6 +71,9 @@ var drawStep = rapid.Custom(func(t *rapid.T) step {
 		st.set["pathname"] = drawPath.Draw(t, "pathname")
 	case "updatePage", "delocalizePage", "deletePage":
 		drawEdit(t, &st)
+	case "putContent":
+		st.page, st.locale = drawIndex.Draw(t, "page"), drawIndex.Draw(t, "locale")
+		st.set = Fields{"content": drawContent.Draw(t, "content")}
 	case "batch":
 		for range 2 + evenly(2).Draw(t, "more") {
 			edit := step{op: oneOf("updatePage", "updatePage", "updatePage", "delocalizePage", "deletePage", "createPage", "swapPages").Draw(t, "edit")}
@@ -92,6 +97,9 @@ var drawStep = rapid.Custom(func(t *rapid.T) step {
 		st.publish = evenly(10).Draw(t, "publish")
 	case "wait":
 		st.seconds = evenly(30).Draw(t, "seconds")
+		if chance(t, 3, "long") {
+			st.seconds += 4000 // contents are purged after an hour
+		}
 	case "publish", "schedule", "review", "discardSite":
 		drawPublish(t, &st)
 	}
@@ -100,6 +108,9 @@ var drawStep = rapid.Custom(func(t *rapid.T) step {
 
 // drawBatched draws what only an edit of a batch has.
 func drawBatched(t *rapid.T, st *step) {
+	if st.op == "updatePage" && chance(t, 3, "has content") {
+		st.set["content"] = drawContent.Draw(t, "content")
+	}
 	switch st.op {
 	case "updatePage", "deletePage":
 		if chance(t, 3, "by pathname") {
@@ -110,6 +121,7 @@ func drawBatched(t *rapid.T, st *step) {
 		st.inherit, st.rename = nil, false
 		if chance(t, 2, "localized") {
 			st.localized = drawFields(t, false)
+			st.localized["content"] = drawContent.Draw(t, "content")
 		}
 	}
 }

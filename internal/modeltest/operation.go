@@ -61,6 +61,21 @@ func (s *Site) UpdatePage(id, locale cms.ID, name string, set Fields, now time.T
 	return s.editPage(id, locale, now, func(p Page) Page { return p.with(locale, locale == s.Default, name, set) })
 }
 
+// DeleteContent clears the content of a page's draft, or what a locale has of its
+// own.
+func (s *Site) DeleteContent(id, locale cms.ID, now time.Time) cms.Code {
+	if p := s.Draft.at(id); p != nil && !s.Deleted && s.visible(locale) {
+		_, owned := p.Own[locale]["content"]
+		if locale == s.Default {
+			owned = p.Default["content"] != nil
+		}
+		if !owned {
+			return notFound
+		}
+	}
+	return s.UpdatePage(id, locale, "", Fields{"content": nil}, now)
+}
+
 // DelocalizePage drops what a locale overrides.
 func (s *Site) DelocalizePage(id, locale cms.ID, now time.Time) cms.Code {
 	if !s.Deleted && locale == s.Default && s.Draft.at(id) != nil {

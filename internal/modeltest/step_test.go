@@ -103,6 +103,7 @@ func (s step) GoString() string { return s.String() }
 var operations = map[string]func(*world, *Site, step) (cms.Code, error){
 	"createPage":     (*world).createPage,
 	"updatePage":     (*world).updatePage,
+	"putContent":     (*world).putContent,
 	"deletePage":     (*world).deletePage,
 	"restorePage":    (*world).restorePage,
 	"delocalizePage": (*world).delocalizePage,
@@ -132,7 +133,7 @@ var operations = map[string]func(*world, *Site, step) (cms.Code, error){
 
 // draftOnly are the operations that readers of the live version never notice.
 var draftOnly = []string{
-	"createPage", "updatePage", "deletePage", "restorePage", "delocalizePage", "discardPage", "discardSite", "batch", "review", "schedule", "cancelPublish",
+	"createPage", "updatePage", "putContent", "deletePage", "restorePage", "delocalizePage", "discardPage", "discardSite", "batch", "review", "schedule", "cancelPublish",
 }
 
 func pick[T any](list []T, i int, none T) T {
@@ -173,11 +174,31 @@ func patch(set Fields) cms.PagePatch {
 			p.IsOnline = optional[bool](value)
 		case "sitemapPriority":
 			p.SitemapPriority = optional[float64](value)
+		case "content":
+			p.Content = cms.Some[*cms.Content](nil)
+			if value != nil {
+				p.Content.Value = new(contentOf(value.(string)))
+			}
 		default:
 			panic("no such field: " + name)
 		}
 	}
 	return p
+}
+
+// contents are the contents that steps use.
+var contents = []string{"one", "two"}
+
+func contentOf(text string) cms.Content { return cms.NewContent([]byte(`{"text":"` + text + `"}`)) }
+
+// contentText is what contentOf takes; digests of others are returned as they are.
+func contentText(digest any) any {
+	for _, text := range contents {
+		if digest == any(contentOf(text).Digest) {
+			return text
+		}
+	}
+	return digest
 }
 
 func optional[T any](value any) cms.Opt[*T] {
@@ -212,6 +233,17 @@ func (w *world) updatePage(s *Site, st step) (cms.Code, error) {
 	_, err := w.svc.UpdatePage(w.ctx(), w.who, service.Ref{ID: e.id}, e.asked,
 		func(bool) (cms.PagePatch, error) { return e.fields, nil }, nil)
 	return s.UpdatePage(e.id, e.locale, e.name, e.set, w.now()), err
+}
+
+// putContent sets or deletes the content of a page in a locale.
+func (w *world) putContent(s *Site, st step) (cms.Code, error) {
+	e := editOf(s, st)
+	if e.set["content"] == nil {
+		err := w.svc.DeleteContent(w.ctx(), w.who, e.id, e.asked, func(*cms.Digest) error { return nil })
+		return s.DeleteContent(e.id, e.locale, w.now()), err
+	}
+	_, err := w.svc.PutContent(w.ctx(), w.who, e.id, e.asked, service.Given(*e.fields.Content.Value), func(*cms.Digest) error { return nil })
+	return s.UpdatePage(e.id, e.locale, "", e.set, w.now()), err
 }
 
 // edit is an update of a page, for the service and for the model.
@@ -460,7 +492,7 @@ func (w *world) restoreSite(s *Site, _ step) (cms.Code, error) {
 	return done, err
 }
 
-// wait advances the clock and runs what is due, in order.
+// wait advances the clock, runs what is due, in order, and purges contents.
 func (w *world) wait(_ *Site, st step) (cms.Code, error) {
 	w.clock.advance(time.Duration(st.seconds) * time.Second)
 	for {
@@ -486,5 +518,6 @@ func (w *world) wait(_ *Site, st step) (cms.Code, error) {
 	for _, j := range jobs {
 		j.site.run(j.p, guard, w.now())
 	}
-	return done, nil
+	_, err := w.svc.PurgeContents(w.ctx())
+	return done, err
 }

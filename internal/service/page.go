@@ -13,7 +13,9 @@ import (
 type PageView struct {
 	cms.PageRow
 	Locale        string // the code
+	Localized     bool   // the locale is not the default one
 	Localizations []PageLocalization
+	Content       []byte // if asked for; nil: none
 }
 
 // PageLocalization is a locale, other than the default, that overrides
@@ -29,35 +31,45 @@ type ReadPage struct {
 	Ref     Ref
 	Version VersionRef
 	Locale  string // id or code; "" is the default locale
+	Content bool   // whether to read the content, too
 }
 
 // Page reads a page: in one statement if it exists and the caller may read it,
 // and otherwise in a view, which determines the error.
 func (s *Service) Page(ctx context.Context, who Caller, q ReadPage) (PageView, error) {
-	page, lv, err := s.readPage(ctx, who, q)
+	found, err := s.readPage(ctx, who, q)
 	if err != nil {
 		return PageView{}, err
 	}
-	return lv.view(page), nil
+	view := found.lv.view(found.Page)
+	view.Content = found.content
+	return view, nil
 }
 
-func (s *Service) readPage(ctx context.Context, who Caller, q ReadPage) (page cms.Page, lv localeView, err error) {
+// localizedPage is a page with the locale in which it is read.
+type localizedPage struct {
+	cms.Page
+	lv      localeView
+	content []byte // in the locale, if asked for
+}
+
+func (s *Service) readPage(ctx context.Context, who Caller, q ReadPage) (found localizedPage, err error) {
 	siteID := q.Ref.SiteID
 	err = s.read(ctx, who, &siteID, func(ctx context.Context, from cms.Source) (err error) {
 		var ok bool
-		if page, lv, ok = s.findLocalizedPage(ctx, from, who, q); !ok {
-			page, lv, err = s.pageIn(ctx, from, who, q)
+		if found, ok = s.findLocalizedPage(ctx, from, who, q); !ok {
+			found, err = s.pageIn(ctx, from, who, q)
 		}
-		siteID = page.SiteID
+		siteID = found.SiteID
 		return err
 	})
-	return page, lv, err
+	return found, err
 }
 
-// findLocalizedPage reads a page in one statement.
-func (s *Service) findLocalizedPage(ctx context.Context, from cms.Source, who Caller, q ReadPage) (page cms.Page, lv localeView, ok bool) {
+// findLocalizedPage reads a page in one statement, and its content in another.
+func (s *Service) findLocalizedPage(ctx context.Context, from cms.Source, who Caller, q ReadPage) (page localizedPage, ok bool) {
 	if q.Version.Publish != cms.NoID {
-		return page, lv, false
+		return page, false
 	}
 	pathname, err := cms.CanonicalPathname(q.Ref.Name)
 	found := make([]cms.FoundPage, 1)
@@ -67,18 +79,24 @@ func (s *Service) findLocalizedPage(ctx context.Context, from cms.Source, who Ca
 		found, err = from.FindPages(ctx, q.Ref.SiteID, q.Version.Version, pathname)
 	}
 	if err != nil || len(found) == 0 || (q.Ref.SiteID != cms.NoID && q.Ref.SiteID != found[0].SiteID) {
-		return page, lv, false
+		return page, false
 	}
 	f, ok := s.snapshotOf(ctx, from, found[0].SiteID, found[0].Revision)
 	if !ok || !f.admits(who, q.Version) {
-		return page, lv, false
+		return page, false
 	}
-	lv, err = f.in(q.Locale)
-	page = found[0].Page
+	page.lv, err = f.in(q.Locale)
+	page.Page = found[0].Page
 	if q.Ref.ID == cms.NoID {
-		page, ok = effective(found, lv.localeID, pathname)
+		page.Page, ok = effective(found, page.lv.localeID, pathname)
 	}
-	return page, lv, ok && err == nil && page.DeletedAt == nil
+	if !ok || err != nil || page.DeletedAt != nil {
+		return page, false
+	}
+	if q.Content {
+		err = page.readContent(ctx, from) // it may have been replaced, and purged
+	}
+	return page, err == nil
 }
 
 // effective is the page that has a pathname in a locale, among those that claim
@@ -94,7 +112,7 @@ func effective(found []cms.FoundPage, localeID cms.ID, pathname string) (cms.Pag
 }
 
 // pageIn reads a page in a view.
-func (s *Service) pageIn(ctx context.Context, from cms.Source, who Caller, q ReadPage) (page cms.Page, lv localeView, err error) {
+func (s *Service) pageIn(ctx context.Context, from cms.Source, who Caller, q ReadPage) (page localizedPage, err error) {
 	t := ofPage(q.Ref, q.Version.Version)
 	if q.Version.Publish != cms.NoID {
 		t.exists = pageEverExisted
@@ -109,17 +127,19 @@ func (s *Service) pageIn(ctx context.Context, from cms.Source, who Caller, q Rea
 		if err != nil {
 			return err
 		}
-		if lv, err = f.in(q.Locale); err != nil {
+		if page.lv, err = f.in(q.Locale); err != nil {
 			return err
 		}
-		id, err := findPage(ctx, r, f.site, lv, version, q.Ref)
+		id, err := findPage(ctx, r, f.site, page.lv, version, q.Ref)
 		if err != nil {
 			return err
 		}
-		page, err = existingPage(r.Page(ctx, f.site.ID, version, id))
+		if page.Page, err = existingPage(r.Page(ctx, f.site.ID, version, id)); err == nil && q.Content {
+			err = page.readContent(ctx, r)
+		}
 		return err
 	})
-	return page, lv, err
+	return page, err
 }
 
 // existingPage turns a deleted page into one that is not found.
@@ -194,7 +214,7 @@ func (lv localeView) view(p cms.Page) PageView {
 }
 
 func (lv localeView) viewRow(row cms.PageRow, paths map[cms.ID]string) PageView {
-	view := PageView{PageRow: row, Locale: lv.code, Localizations: []PageLocalization{}}
+	view := PageView{PageRow: row, Locale: lv.code, Localized: lv.localeID != cms.NoID, Localizations: []PageLocalization{}}
 	if len(paths) == 0 {
 		return view
 	}

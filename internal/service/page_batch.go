@@ -39,6 +39,7 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 		results := make([]BatchResult, len(ops))
 		for i, op := range ops {
 			results[i] = b.operate(i, op)
+			b.contents = append(b.contents, op.Contents()...)
 		}
 		return results, b.writes, b.store(ctx, tx)
 	})
@@ -57,12 +58,13 @@ type pageBatch struct {
 	svc *Service
 	by  actor
 	siteSnapshot
-	shown  localeView             // the default locale
-	stored map[cms.ID]*cms.Page   // before the batch
-	pages  map[cms.ID]*cms.Page   // after the operations so far
-	held   map[string][]cms.Claim // by the pathnames that name pages
-	writes []written
-	failed batchErrors
+	shown    localeView             // the default locale
+	stored   map[cms.ID]*cms.Page   // before the batch
+	pages    map[cms.ID]*cms.Page   // after the operations so far
+	held     map[string][]cms.Claim // by the pathnames that name pages
+	contents []cms.Content
+	writes   []written
+	failed   batchErrors
 	// undecided are pages whose pathnames depend on an operation that is bad.
 	undecided map[cms.ID]bool
 	// setBy has the last operation that changed what a page holds in a locale.
@@ -259,6 +261,9 @@ func (b *pageBatch) store(ctx context.Context, tx cms.Tx) error {
 		return err
 	}
 	if err := tx.UpdatePages(ctx, updates); err != nil {
+		return err
+	}
+	if err := tx.PutContents(ctx, b.site.ID, b.contents, b.svc.now()); err != nil {
 		return err
 	}
 	return storeMoves(ctx, tx, b.site.ID, moves...)

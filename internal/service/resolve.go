@@ -64,6 +64,7 @@ type ReadURL struct {
 	URL     string // absolute, or a path and query of the site
 	SiteID  cms.ID // NoID: the site is found by the origin
 	Version VersionRef
+	Content bool // whether to read the content of the page, too
 }
 
 // address is a URL of a site.
@@ -108,7 +109,11 @@ func (s *Service) Resolve(ctx context.Context, who Caller, q ReadURL) (Resolutio
 		case absolute && !slices.Contains(f.locales.Origins(f.site), at.origin):
 			return none, cms.NotFound(cms.KindSite)
 		}
-		return f.resolve(ctx, r, version, at)
+		res, err := f.resolve(ctx, r, version, at)
+		if err == nil && q.Content && res.Page != nil {
+			err = res.Page.readContent(ctx, r)
+		}
+		return res, err
 	})
 	res.About = append(cms.SubjectsOf(q.SiteID, q.Version.Version), about...)
 	return res, err

@@ -19,17 +19,17 @@ type LivePage struct {
 
 // LivePage finds an online page by its pathname in a locale.
 func (s *Service) LivePage(ctx context.Context, who Caller, siteID cms.ID, pathname, locale string) (LivePage, error) {
-	page, lv, err := s.readPage(ctx, who, ReadPage{
+	page, err := s.readPage(ctx, who, ReadPage{
 		Ref: Ref{SiteID: siteID, Name: pathname}, Version: VersionRef{Version: cms.Live}, Locale: locale,
 	})
 	if err != nil {
 		return LivePage{}, err
 	}
-	shown := page.In(lv.localeID).Values
+	shown := page.In(page.lv.localeID).Values
 	if !shown.IsOnline {
 		return LivePage{}, cms.NotFound(cms.KindPage)
 	}
-	return LivePage{siteID, shown.Pathname, lv.code, lv.alternates(page)}, nil
+	return LivePage{siteID, shown.Pathname, page.lv.code, page.lv.alternates(page.Page)}, nil
 }
 
 // alternates are the other locales where a page is online, ordered by code.

@@ -50,7 +50,7 @@ func (q queries) CopySite(ctx context.Context, from, to cms.ID, localeIDs map[cm
 
 func (q queries) copyRows(ctx context.Context, from, to cms.ID, now time.Time) (rows int, err error) {
 	columns := `own, state, name, pathname, title, description, canonical_url, social_image_url,
-		sitemap_priority, sitemap_frequency, is_online, no_index, title_sort, description_sort, deleted_at`
+		sitemap_priority, sitemap_frequency, is_online, no_index, content, title_sort, description_sort, deleted_at`
 	read := "p." + strings.Join(strings.Fields(columns), " p.")
 	steps := []struct {
 		query string
@@ -85,6 +85,9 @@ func (q queries) copyRows(ctx context.Context, from, to cms.ID, now time.Time) (
 			from pathname n join copy_id c on c.site_id = ? and c.old_id = n.owner_id
 			left join copy_id l on l.site_id = c.site_id and l.old_id = n.locale_id
 			where n.site_id = ?`, []any{to, from}},
+		{`insert into content (site_id, digest, created_at, value) select s.id, c.digest, cast(? as bigint), c.value
+			from content c join site s on s.id = ?
+			where c.site_id = ? and c.digest in (select content from page where site_id = ? and content is not null)`, []any{now, to, from, to}},
 		{`delete from copy_id where site_id = ?`, []any{to}},
 	}
 	// PostgreSQL's statistics may have copy_id as empty: it would read the whole site

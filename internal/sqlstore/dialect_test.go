@@ -65,7 +65,7 @@ func TestArguments(t *testing.T) {
 		{(*cms.Frequency)(nil), nil},
 		{7, int64(7)},
 		{cms.Live, int64(1)},
-		{cms.AllFields, int64(511)},
+		{cms.AllFields, int64(1023)},
 		{true, true},
 		{new(false), false},
 		{(*bool)(nil), nil},
@@ -75,6 +75,8 @@ func TestArguments(t *testing.T) {
 		{&moment, moment.UnixMicro()},
 		{(*time.Time)(nil), nil},
 		{cms.KeyHash{1, 2}, append([]byte{1, 2}, make([]byte, 30)...)},
+		{new(cms.Digest{1, 2}), append([]byte{1, 2}, make([]byte, 30)...)},
+		{(*cms.Digest)(nil), nil},
 	} {
 		for name, got := range map[string]any{"SQLite": new(session).bind([]any{c.in})[0].Value, "PostgreSQL": arguments([]any{c.in})[0]} {
 			if !reflect.DeepEqual(got, c.want) {

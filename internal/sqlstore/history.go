@@ -10,7 +10,7 @@ import (
 
 // pastColumns are the columns of page_past, without until.
 const pastColumns = `site_id, id, since, locale_id, own, state, name, pathname, title, description, canonical_url,
-	social_image_url, sitemap_priority, sitemap_frequency, is_online, no_index, title_sort, description_sort,
+	social_image_url, sitemap_priority, sitemap_frequency, is_online, no_index, content, title_sort, description_sort,
 	created_at, updated_at, published_at, deleted_at`
 
 // pastWidth is their number, with until.
@@ -56,7 +56,7 @@ func (q queries) UpdatePastPages(ctx context.Context, siteID cms.ID, changes []c
 		for _, r := range c.After.Rows() {
 			v := r.Values
 			rows = append(rows, r.SiteID, r.ID, r.Since, r.LocaleID, r.Own, pageState(r), r.Name, v.Pathname, v.Title, v.Description,
-				v.CanonicalURL, v.SocialImageURL, v.SitemapPriority, v.SitemapFrequency, v.IsOnline, v.ExcludedFromSearchEngines,
+				v.CanonicalURL, v.SocialImageURL, v.SitemapPriority, v.SitemapFrequency, v.IsOnline, v.ExcludedFromSearchEngines, v.Content,
 				cms.NullableSort(v.Title), cms.NullableSort(v.Description), r.CreatedAt, r.UpdatedAt, r.PublishedAt, r.DeletedAt,
 				ended[pastStateOf(r)])
 		}

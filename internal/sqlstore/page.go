@@ -27,14 +27,14 @@ func pageState(r cms.PageRow) int {
 }
 
 const pageColumns = `site_id, version, id, locale_id, own, name, pathname, title, description, canonical_url,
-	social_image_url, sitemap_priority, sitemap_frequency, is_online, no_index,
+	social_image_url, sitemap_priority, sitemap_frequency, is_online, no_index, content,
 	created_at, updated_at, published_at, deleted_at, since`
 
 func scanPageRow(r row) (cms.PageRow, error) {
 	var p cms.PageRow
 	v := &p.Values
 	return p, r.Scan(&p.SiteID, &p.Version, &p.ID, &p.LocaleID, &p.Own, &p.Name, &v.Pathname, &v.Title, &v.Description,
-		&v.CanonicalURL, &v.SocialImageURL, &v.SitemapPriority, &v.SitemapFrequency, &v.IsOnline, &v.ExcludedFromSearchEngines,
+		&v.CanonicalURL, &v.SocialImageURL, &v.SitemapPriority, &v.SitemapFrequency, &v.IsOnline, &v.ExcludedFromSearchEngines, scanDigest(&v.Content),
 		scanTime(&p.CreatedAt), scanTime(&p.UpdatedAt), scanNullTime(&p.PublishedAt), scanNullTime(&p.DeletedAt), &p.Since)
 }
 
@@ -200,7 +200,7 @@ func appendRow(args []any, p cms.PageRow) []any {
 	v, first := p.Values, len(args)
 	args = append(args,
 		p.SiteID, p.Version, p.ID, p.LocaleID, p.Own, p.Name, v.Pathname, v.Title, v.Description,
-		v.CanonicalURL, v.SocialImageURL, v.SitemapPriority, v.SitemapFrequency, v.IsOnline, v.ExcludedFromSearchEngines,
+		v.CanonicalURL, v.SocialImageURL, v.SitemapPriority, v.SitemapFrequency, v.IsOnline, v.ExcludedFromSearchEngines, v.Content,
 		p.CreatedAt, p.UpdatedAt, p.PublishedAt, p.DeletedAt, p.Since,
 		pageState(p), cms.NullableSort(v.Title), cms.NullableSort(v.Description),
 		p.Version == cms.Draft && p.LocaleID == cms.NoID,

@@ -95,7 +95,7 @@ var sqliteWholeSite = regexp.MustCompile(`^SEARCH .* USING .*INDEX (page|sqlite_
 
 // maySearchSite reports whether a statement is about a whole site.
 func maySearchSite(query string) bool {
-	return strings.HasPrefix(query, "delete from")
+	return strings.HasPrefix(query, "delete from") || strings.Contains(query, "content is not null")
 }
 
 // alias finds what table an alias stands for.
@@ -110,10 +110,11 @@ func alias(query, name string) string {
 // maySort reports whether a statement sorts no more than what it answers: a table
 // that is read whole, ids that come from several places, the publishes that
 // changed one page, what was put aside since a publish that is listed, or the
-// pages under a prefix in another order than that of their pathnames.
+// pages under a prefix in another order than that of their pathnames, or the
+// contents that a site's pages refer to.
 func maySort(query string) bool {
 	return slices.ContainsFunc([]string{
-		"from workspace", "union select id", "union select since", "from page_past p where", "p.pathname >= ", "from redirect_past where",
+		"from workspace", "union select id", "union select since", "from page_past p where", "p.pathname >= ", "from redirect_past where", "content is not null",
 	}, func(part string) bool {
 		return strings.Contains(query, part)
 	})
@@ -321,6 +322,7 @@ func useEverything(t *testing.T, q queries, site cms.Site) {
 	usePublishing(t, q, site, locale, before)
 	useKeptAnswers(t, q, app.ID)
 	useRedirects(t, q, site, locale)
+	do(t, useContents(ctx, q, site.ID))
 	do(t, q.HideLocale(ctx, site.ID, locale.ID))
 	do(t, q.ShowLocale(ctx, site.ID, locale.ID))
 	do(t, q.ReleasePathnames(ctx, site.ID, claims))
@@ -375,6 +377,25 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 		do(t, call())
 	}
 	useLists(t, q, cms.PageQuery{SiteID: site.ID, IncludeOffline: true}, locale.ID)
+}
+
+// useContents stores, reads and purges contents.
+func useContents(ctx context.Context, q queries, siteID cms.ID) error {
+	contents := []cms.Content{cms.NewContent([]byte(`{}`)), cms.NewContent([]byte(`[]`))}
+	if err := q.PutContents(ctx, siteID, contents, time.Now()); err != nil {
+		return err
+	}
+	if _, err := q.Content(ctx, siteID, contents[0].Digest); err != nil {
+		return err
+	}
+	if _, err := q.ContentSite(ctx, cms.NoID); err != nil {
+		return err
+	}
+	if _, err := q.UnusedContents(ctx, siteID, time.Now()); err != nil {
+		return err
+	}
+	_, err := q.PurgeContents(ctx, siteID, time.Unix(0, 0), []cms.Digest{contents[0].Digest, contents[1].Digest})
+	return err
 }
 
 // useAudit reads the audit trail by every filter, and writes to it.

@@ -183,8 +183,11 @@ func arguments(values []any) []any {
 	args := make([]any, len(values))
 	for i, v := range values {
 		args[i] = argument(v)
-		if id, ok := args[i].(cms.ID); ok {
-			args[i] = pgtype.UUID{Bytes: id, Valid: true}
+		switch v := args[i].(type) {
+		case cms.ID:
+			args[i] = pgtype.UUID{Bytes: v, Valid: true}
+		case cms.Digest:
+			args[i] = v[:]
 		}
 	}
 	return args

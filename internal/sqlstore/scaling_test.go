@@ -49,6 +49,8 @@ var crossing = map[string]string{
 	"where s.deleted_at < ":                       "deleted sites are purged",
 	"p.status = 'scheduled'":                      "scheduled publishes are run",
 	"group by site_id":                            "old publishes are purged",
+	"from content where site_id > ":               "unused contents are purged, site by site",
+	"from content c join site s":                  "a site is duplicated: one is read, the other written",
 	"join copy_id c":                              "a site is duplicated: one is read, the other written",
 }
 

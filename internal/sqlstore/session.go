@@ -193,9 +193,12 @@ func (s *session) bind(args []any) []driver.NamedValue {
 	s.bound, s.ids = s.bound[:0], s.ids[:0]
 	for i, arg := range args {
 		arg = argument(arg)
-		if id, ok := arg.(cms.ID); ok {
-			s.ids = append(s.ids, id[:]...)
-			arg = s.ids[len(s.ids)-len(id):]
+		switch v := arg.(type) {
+		case cms.ID:
+			s.ids = append(s.ids, v[:]...)
+			arg = s.ids[len(s.ids)-len(v):]
+		case cms.Digest:
+			arg = v[:]
 		}
 		s.bound = append(s.bound, driver.NamedValue{Ordinal: i + 1, Value: arg})
 	}

@@ -175,7 +175,7 @@ func (q queries) PurgeSites(ctx context.Context, before time.Time, limit int) ([
 				return nil, err
 			}
 		}
-		for _, table := range []string{"page", "page_past", "redirect", "redirect_past", "publish", "pathname", "route", "locale", "copy_id", "site_key"} {
+		for _, table := range []string{"page", "page_past", "content", "redirect", "redirect_past", "publish", "pathname", "route", "locale", "copy_id", "site_key"} {
 			if err := q.run(ctx, `delete from `+table+` where site_id = ?`, site.ID); err != nil {
 				return nil, err
 			}

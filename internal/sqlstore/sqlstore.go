@@ -7,6 +7,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -297,10 +298,28 @@ func (s nullTimeScanner) Scan(src any) error {
 
 func scanNullTime(dst **time.Time) nullTimeScanner { return nullTimeScanner{dst} }
 
+// digestScanner reads a digest that may be null.
+type digestScanner struct{ dst **cms.Digest }
+
+func (s digestScanner) Scan(src any) error {
+	*s.dst = nil
+	if src == nil {
+		return nil
+	}
+	b, _ := src.([]byte)
+	if len(b) != len(cms.Digest{}) {
+		return fmt.Errorf("a digest has %d bytes", len(b))
+	}
+	*s.dst = new(cms.Digest(b))
+	return nil
+}
+
+func scanDigest(dst **cms.Digest) digestScanner { return digestScanner{dst} }
+
 // argument converts a value of the domain to an id or a type that every driver takes.
 func argument(v any) any {
 	switch v := v.(type) {
-	case string, []byte, int64, bool, nil, cms.ID:
+	case string, []byte, int64, bool, nil, cms.ID, cms.Digest:
 		return v
 	case time.Time:
 		return v.UnixMicro()

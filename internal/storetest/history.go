@@ -99,7 +99,9 @@ func checkPastLists(t *testing.T, store cms.Store, h history, version cms.Versio
 			q := cms.PageQuery{SiteID: h.site.ID, Version: version, LocaleID: locale, Sort: sort, IncludeOffline: true}
 			var want []cms.PageRow
 			for _, p := range pages {
-				want = append(want, p.In(locale))
+				row := p.In(locale)
+				row.Values.Content = nil // lists leave it out
+				want = append(want, row)
 			}
 			slices.SortFunc(want, func(a, b cms.PageRow) int { return a.Position(sort).Compare(b.Position(sort)) })
 			same(t, "list by "+string(sort), listed(t, store, q), want)

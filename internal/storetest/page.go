@@ -14,14 +14,15 @@ func fullPage(siteID, french, german cms.ID) cms.Page {
 	p.CanonicalURL, p.SocialImageURL = new("https://example.com/a?b=c"), new("https://example.com/i.png")
 	p.SitemapPriority, p.SitemapFrequency = new(0.1), new(cms.Frequency("weekly"))
 	p.IsOnline, p.ExcludedFromSearchEngines = false, new(true)
+	p.Content = new(cms.NewContent([]byte(`{"full":true}`)).Digest)
 	p.UpdatedAt, p.PublishedAt = later(1), new(later(2))
 	p = localize(p, french, cms.PagePatch{
-		Title: cms.Some(new("Titre")), IsOnline: cms.Some(new(true)), ExcludedFromSearchEngines: cms.Some(new(false)),
+		Content: cms.Some(new(cms.NewContent([]byte(`{"plein":true}`)))), Title: cms.Some(new("Titre")), IsOnline: cms.Some(new(true)), ExcludedFromSearchEngines: cms.Some(new(false)),
 	})
 	p = localize(p, german, pathnamePatch("/über-uns"))
 	ownNull := p.Localizations[german]
-	ownNull.Own |= cms.FieldDescription | cms.FieldSitemapPriority
-	ownNull.Description, ownNull.SitemapPriority = nil, nil
+	ownNull.Own |= cms.FieldDescription | cms.FieldSitemapPriority | cms.FieldContent
+	ownNull.Description, ownNull.SitemapPriority, ownNull.Content = nil, nil, nil
 	p.Localizations[german] = ownNull
 	return p
 }

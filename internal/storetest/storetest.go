@@ -59,6 +59,10 @@ var suite = []struct {
 	{"page/found in one look", pageFound},
 	{"page/pages that a locale overrides", pageLocalized},
 
+	{"content/kept as given", contentKept},
+	{"content/purged unless a page refers to it", contentPurged},
+	{"content/copied with the site", contentCopied},
+
 	{"pagelist/by code point", listByCodePoint},
 	{"pagelist/nulls last", listNullsLast},
 	{"pagelist/ties by id", listTiesByID},

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/wI2L/jsondiff"
 
 	"galley/internal/cms"
@@ -71,6 +72,54 @@ func parseContent(p *cms.Problems, field string, text []byte, most int64) *cms.C
 		p.Add(field, fmt.Sprintf("must not be larger than %d bytes", most))
 		return nil
 	}
+	// The decoder of jsontext finds everything but the depth, at a fraction of the
+	// cost of reading tokens.
+	d := jsontext.NewDecoder(bytes.NewBuffer(text))
+	value, err := d.ReadValue()
+	if err == nil {
+		_, err = d.ReadToken()
+	}
+	if kind := value.Kind(); errors.Is(err, io.EOF) && (kind == '{' || kind == '[') {
+		if compact, depth := compactJSON(value); depth <= maxContentDepth {
+			return new(cms.NewContent(compact))
+		}
+	}
+	explainContent(p, field, text)
+	return nil
+}
+
+// compactJSON removes the white space of a valid value, and returns how deep it is
+// nested.
+func compactJSON(value []byte) (compact []byte, depth int) {
+	compact = make([]byte, 0, len(value))
+	level := 0
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; c {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '"':
+			end := i + 1
+			for value[end] != '"' {
+				if value[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			compact = append(compact, value[i:end]...)
+			i = end
+		case '{', '[':
+			level++
+			depth = max(depth, level)
+		case '}', ']':
+			level--
+		}
+		compact = append(compact, value[i])
+	}
+	return compact, depth
+}
+
+// explainContent notes what is wrong with a content that can't be stored.
+func explainContent(p *cms.Problems, field string, text []byte) {
 	name := field
 	if field == "body" {
 		name = "" // the fields of the value are those of the body
@@ -79,7 +128,7 @@ func parseContent(p *cms.Problems, field string, text []byte, most int64) *cms.C
 	d := newDecoder(text, &repeated, maxContentDepth, math.MaxInt)
 	if kind := d.PeekKind(); kind != '{' && kind != '[' {
 		p.Add(field, mustBeContent)
-		return nil
+		return
 	}
 	err := d.skip(name)
 	if err == nil {
@@ -92,16 +141,12 @@ func parseContent(p *cms.Problems, field string, text []byte, most int64) *cms.C
 		p.Add(field, mustBeContent+" and nothing after it")
 	case !errors.Is(err, io.EOF):
 		p.Add(field, "must be valid JSON in UTF-8")
-	case repeated.Err() != nil:
-		for _, detail := range repeated.As(cms.ErrInvalid).Details {
+	}
+	for _, detail := range repeated.As(cms.ErrInvalid).Details {
+		if errors.Is(err, io.EOF) {
 			p.Add(detail.Field, detail.Message)
 		}
-	default:
-		var compact bytes.Buffer
-		_ = json.Compact(&compact, text) // it is valid
-		return new(cms.NewContent(compact.Bytes()))
 	}
-	return nil
 }
 
 // contentInput decodes the body, which is the content itself.

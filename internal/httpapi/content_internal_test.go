@@ -66,6 +66,27 @@ func TestParseContent(t *testing.T) {
 	}
 }
 
+// FuzzParseContent compares with encoding/json what is kept of a content.
+func FuzzParseContent(f *testing.F) {
+	for _, text := range []string{`{}`, ` [ "a \\" , "\\\"" ] `, `{"a":[1e5,{"b":null}]}`, `{"a":1,"a":2}`, "[\"\\ud800\"]", `"x"`, `[[[`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var p cms.Problems
+		content := parseContent(&p, "body", text, 1<<20)
+		if (content == nil) == (p.Err() == nil) {
+			t.Fatalf("%q: %v, %v", text, content, p.Err())
+		}
+		if content == nil {
+			return
+		}
+		var want bytes.Buffer
+		if err := json.Compact(&want, text); err != nil || !bytes.Equal(want.Bytes(), content.Value) {
+			t.Fatalf("%q became %q, %v", text, content.Value, err)
+		}
+	})
+}
+
 // apply applies a patch as RFC 6902 says.
 func apply(t *testing.T, document any, patch []PatchOperation) any {
 	t.Helper()

@@ -216,7 +216,9 @@ func (w *redirectWorld) holds() {
 				owners[r.Pathname]++
 			}
 			for pathname, n := range owners {
-				held := slices.ContainsFunc(all, func(r cms.Redirect) bool { return r.Source == pathname && (r.LocaleID == cms.NoID || r.LocaleID == l.ID) })
+				held := slices.ContainsFunc(all, func(r cms.Redirect) bool {
+					return r.Source == pathname && (r.LocaleID == cms.NoID || r.LocaleID == l.ID)
+				})
 				if n > 1 || held {
 					w.t.Fatalf("%s of %s in %s belongs to several\n%s", pathname, name, l.Code, strings.Join(w.log, "\n"))
 				}

@@ -123,7 +123,7 @@ var hostileFields = slices.Concat(
 	each(hostile{name: "route taken", method: "POST", target: "/v2/routes", body: `{"siteId":"{site}","pathname":%s}`, status: 409, message: "A page or route with this pathname already exists"}, "/about", "/checkout", "/a-propos", "/cafe\u0301"),
 	each(hostile{name: "raw route taken", method: "POST", target: "/v2/routes?skipValidation=true", body: `{"siteId":"{site}","pathname":%s}`, status: 409}, "/about", "/checkout"),
 	each(hostile{name: "moved to what is taken", method: "PATCH", target: "/v6/pages/{nested}", body: `{"pathname":%s}`, status: 409}, "/about", "cafe\u0301", "/checkout/"),
-	hostileKept,
+	hostileKept, hostileRedirects,
 )
 
 // hostileKept looks dangerous, and is content like any other; or is refused

@@ -229,7 +229,7 @@ func (w *hostileWorld) look(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
 	for _, target := range []string{
-		"/v2/sites?limit=100", "/v2/apps?limit=100", "/v2/locales?siteId={site}", "/v2/routes?siteId={site}",
+		"/v2/sites?limit=100", "/v2/apps?limit=100", "/v2/locales?siteId={site}", "/v2/routes?siteId={site}", "/v2/redirects?siteId={site}",
 		"/v6/pages?siteId={site}&includeOffline=true&limit=100", "/v6/pages?siteId={site}&includeOffline=true&limit=100&locale=fr",
 		"/v6/pages/{cafe}?include=content", "/v6/pages/{cafe}?include=content&locale=fr",
 		"/v6/pages?siteId={other}&includeOffline=true", "/v2/locales?siteId={other}", "/v2/routes?siteId={other}", "/v2/sites/{site}/publishes",

@@ -152,7 +152,7 @@ var prelude = []step{
 
 func newWorld(t testT, e *engine) *world {
 	w := &world{engine: e, t: t, plans: map[cms.ID]reviewed{}}
-	site, err := w.svc.CreateSite(w.ctx(), w.who, service.Given(cms.NewSite{SitePatch: cms.SitePatch{Name: cms.Some("A site"), DefaultLocale: cms.Some("en")}}))
+	site, err := w.svc.CreateSite(w.ctx(), w.who, service.Given(cms.NewSite{SitePatch: cms.SitePatch{Name: cms.Some("A site"), DefaultLocale: cms.Some("en"), AutoRedirects: cms.Some(false)}}))
 	w.must(err)
 	w.sites = []*Site{NewSite(site.ID, site.DefaultLocaleID, "en")}
 	for _, st := range prelude {

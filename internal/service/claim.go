@@ -53,7 +53,7 @@ func (s *Service) moveClaims(ctx context.Context, tx cms.Tx, by actor, f siteSna
 		return nil
 	}
 	clashes, err := findClashes(ctx, tx, f.site.ID, m)
-	if err == nil {
+	if err == nil && len(clashes) > 0 {
 		clashes, err = s.giveWay(ctx, tx, by, f, clashes)
 	}
 	if err == nil && len(clashes) > 0 {

@@ -197,7 +197,7 @@ func (s *Service) publish(ctx context.Context, tx cms.Tx, who Caller, f siteSnap
 		}
 	}
 	if p.PublishAt == nil {
-		return s.releaseNew(ctx, tx, f, rel, p)
+		return s.releaseNew(ctx, tx, rel, p)
 	}
 	p.Status, p.Plan = cms.StatusScheduled, plan // the plan has to hold then, too
 	return p, wrotePublish(nil, p), tx.CreatePublish(ctx, p)
@@ -280,7 +280,7 @@ func (s *Service) release(ctx context.Context, tx cms.Tx, rel *release, p *cms.P
 	touched(ctx, len(rel.changes))
 	if len(rel.changes) == 0 {
 		p.ID = cms.NoID
-		if err := rel.redirects.storeDrafts(ctx, tx, *p); err != nil {
+		if err := rel.redirects.storeDrafts(ctx, tx); err != nil {
 			return err
 		}
 		return tx.MarkPages(ctx, p.SiteID, rel.clean, nil, false)
@@ -386,7 +386,7 @@ func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID, bod
 		if err != nil {
 			return p, nil, err
 		}
-		return s.releaseNew(ctx, tx, f, rel, cms.Publish{
+		return s.releaseNew(ctx, tx, rel, cms.Publish{
 			ID: cms.NewID(), SiteID: f.site.ID, CreatedAt: s.now(), CreatedBy: who.ID(), Actor: who.Request.Actor,
 			RestoredFrom: &from.ID, Confirm: true,
 		})
@@ -394,7 +394,7 @@ func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID, bod
 }
 
 // releaseNew puts a new publish live, if it changes anything.
-func (s *Service) releaseNew(ctx context.Context, tx cms.Tx, f siteSnapshot, rel *release, p cms.Publish) (cms.Publish, []written, error) {
+func (s *Service) releaseNew(ctx context.Context, tx cms.Tx, rel *release, p cms.Publish) (cms.Publish, []written, error) {
 	if err := s.release(ctx, tx, rel, &p, tx.CreatePublish); err != nil || p.ID == cms.NoID {
 		return p, nil, err
 	}

@@ -144,11 +144,12 @@ func (b *redirectBatch) named(source string, localeID cms.ID) cms.ID {
 // save keeps a redirect as an operation leaves it.
 func (b *redirectBatch) save(i int, before *cms.Redirect, after cms.Redirect) RedirectResult {
 	result := RedirectResult{Deleted: after.DeletedAt != nil}
-	if before == nil {
+	switch {
+	case before == nil:
 		b.writes = append(b.writes, wroteRedirect(nil, b.viewRedirect(after))...)
-	} else if b.svc.stampRedirect(*before, &after) {
+	case b.svc.stampRedirect(*before, &after):
 		b.writes = append(b.writes, wroteRedirect(b.viewRedirect(*before), b.viewRedirect(after))...)
-	} else {
+	default:
 		result.Redirect = b.viewRedirect(*before)
 		return result
 	}

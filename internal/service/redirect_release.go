@@ -283,12 +283,12 @@ func (p *redirectPlan) store(ctx context.Context, tx cms.Tx, publish cms.Publish
 	if err := storeMoves(ctx, tx, p.site.ID, p.moves()...); err != nil {
 		return err
 	}
-	return p.storeDrafts(ctx, tx, publish)
+	return p.storeDrafts(ctx, tx)
 }
 
 // storeDrafts notes in the drafts of redirects when they went live and whether they
 // still differ from that. Automatic redirects are changed in the draft, too.
-func (p *redirectPlan) storeDrafts(ctx context.Context, tx cms.Tx, publish cms.Publish) error {
+func (p *redirectPlan) storeDrafts(ctx context.Context, tx cms.Tx) error {
 	ids := slices.Clone(p.clean)
 	for id := range p.changes {
 		if !p.created[id] {

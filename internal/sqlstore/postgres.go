@@ -37,7 +37,7 @@ var postgresDialect = &dialect{
 	// The tables whose keys have a site, and their partitions. Growth invalidates
 	// their statistics, updates do not.
 	unseen: `select t.relname from pg_stat_user_tables t join pg_class c on c.oid = t.relid
-		where t.schemaname = current_schema() and t.relname similar to '(page|pathname)%' and t.n_live_tup > 1000
+		where t.schemaname = current_schema() and t.relname similar to '(page|pathname|redirect)%' and t.n_live_tup > 1000
 		and ((t.last_analyze is null and t.last_autoanalyze is null) or t.n_live_tup > c.reltuples * 1.25)`,
 	guess:     `explain (format json) `,
 	analyze:   `analyze (skip_locked) `,

@@ -72,6 +72,7 @@ const (
 	KindPage      Kind = "page"
 	KindRoute     Kind = "route"
 	KindPublish   Kind = "publish"
+	KindPreview   Kind = "preview"
 	KindAudit     Kind = "auditEntry"
 	KindAnswer    Kind = "answer" // never shown
 )

@@ -47,9 +47,11 @@ type Site struct {
 	KeyAccess       SiteKeyAccess
 	LocaleMode      LocaleMode
 	DefaultLocaleID ID
-	CreatedAt       time.Time
-	UpdatedAt       time.Time
-	DeletedAt       *time.Time
+	// PreviewURLTemplate is the URL of previews, with placeholders.
+	PreviewURLTemplate *string
+	CreatedAt          time.Time
+	UpdatedAt          time.Time
+	DeletedAt          *time.Time
 
 	// DefaultLocale is read with the site and not saved with it.
 	DefaultLocale Locale
@@ -79,6 +81,7 @@ type SitePatch struct {
 	DefaultLocalePathPrefix Opt[*string]
 	KeyAccess               Opt[SiteKeyAccess]
 	LocaleMode              Opt[LocaleMode]
+	PreviewURLTemplate      Opt[*string]
 }
 
 // Clean normalizes the values and notes what is wrong with them.
@@ -89,6 +92,7 @@ func (c *SitePatch) Clean(p *Problems) {
 	cleanPtr(p, "defaultLocalePathPrefix", &c.DefaultLocalePathPrefix, ParsePathPrefix)
 	check(p, "siteKeyAccess", c.KeyAccess, oneOf(SiteKeyAccesses))
 	check(p, "localeManagementMode", c.LocaleMode, oneOf(LocaleModes))
+	cleanPtr(p, "previewUrlTemplate", &c.PreviewURLTemplate, ParsePreviewTemplate)
 }
 
 // Apply returns the site as the patch leaves it, its locales aside.
@@ -97,6 +101,7 @@ func (c SitePatch) Apply(s Site) Site {
 	c.HostOrigin.ApplyTo(&s.HostOrigin)
 	c.KeyAccess.ApplyTo(&s.KeyAccess)
 	c.LocaleMode.ApplyTo(&s.LocaleMode)
+	c.PreviewURLTemplate.ApplyTo(&s.PreviewURLTemplate)
 	return s
 }
 

@@ -203,6 +203,7 @@ func methodOf(r *request) string {
 // pathKinds are the values of a path that must be ids, and what they identify.
 var pathKinds = map[string]cms.Kind{
 	"appId": cms.KindApp, "siteId": cms.KindSite, "publishId": cms.KindPublish, "pageId": cms.KindPage,
+	"previewId": cms.KindPreview,
 }
 
 // respond checks everything about the request that does not depend on a resource,
@@ -225,7 +226,8 @@ func (a *API) respond(w http.ResponseWriter, r *request) (response, error) {
 	if !r.query.versionGiven {
 		r.query.version = r.who.DefaultVersion()
 	}
-	allowed := r.who.Allow(r.endpoint.scope, r.endpoint.siteKey)
+	r.query.locale = cmp.Or(r.query.locale, r.who.DefaultLocale())
+	allowed := r.who.Allow(r.endpoint.scope, r.endpoint.audience)
 	if err := cmp.Or(allowed, r.parsePath()); err != nil {
 		return response{}, err
 	}

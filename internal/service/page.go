@@ -41,6 +41,9 @@ func (s *Service) Page(ctx context.Context, who Caller, q ReadPage) (PageView, e
 }
 
 func (s *Service) readPage(ctx context.Context, who Caller, q ReadPage) (page cms.Page, lv localeView, err error) {
+	if err := who.mayLookUp(q.Ref); err != nil {
+		return page, lv, err
+	}
 	siteID := q.Ref.SiteID
 	err = s.read(ctx, who, &siteID, func(ctx context.Context, from cms.Source) (err error) {
 		var ok bool
@@ -50,6 +53,9 @@ func (s *Service) readPage(ctx context.Context, who Caller, q ReadPage) (page cm
 		siteID = page.SiteID
 		return err
 	})
+	if err == nil {
+		err = who.maySee(page.In(lv.localeID).Values.Pathname)
+	}
 	return page, lv, err
 }
 

@@ -49,7 +49,7 @@ var hostileTables = []struct {
 	{"pathname", hostilePathnames}, {"reading", hostileReads}, {"locale code", hostileLocaleCodes},
 	{"origin", hostileOrigins}, {"body", hostileBodies}, {"field", hostileFields}, {"app", hostileApps},
 	{"batch", hostileBatches}, {"publish", hostilePublishes}, {"wire", hostileWires}, {"condition", hostileConditions},
-	{"runtime", hostileRuntimeReads},
+	{"runtime", hostileRuntimeReads}, {"preview", hostilePreviews},
 }
 
 func TestHostileInput(t *testing.T) {
@@ -232,6 +232,7 @@ func (w *hostileWorld) look(t *testing.T) string {
 		"/v2/sites?limit=100", "/v2/apps?limit=100", "/v2/locales?siteId={site}", "/v2/routes?siteId={site}",
 		"/v6/pages?siteId={site}&includeOffline=true&limit=100", "/v6/pages?siteId={site}&includeOffline=true&limit=100&locale=fr",
 		"/v6/pages?siteId={other}&includeOffline=true", "/v2/locales?siteId={other}", "/v2/routes?siteId={other}", "/v2/sites/{site}/publishes",
+		"/v2/previews?siteId={site}&limit=100", "/v2/previews?siteId={other}",
 	} {
 		fmt.Fprintf(&all, "%s\n", w.plainGet(t, w.key, target))
 	}
@@ -274,6 +275,7 @@ func newHostileWorld(t *testing.T, s *system) *hostileWorld {
 	w.addContent(t)
 	w.addStrangers(t)
 	w.addNearMisses()
+	w.addPreviews(t)
 	s.must(t, 204, "DELETE", "/v2/sites/"+w.values["{gone}"], "")
 	return w
 }

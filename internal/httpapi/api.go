@@ -228,6 +228,9 @@ func (a *API) respond(w http.ResponseWriter, r *request) (response, error) {
 	}
 	r.query.locale = cmp.Or(r.query.locale, r.who.DefaultLocale())
 	allowed := r.who.Allow(r.endpoint.scope, r.endpoint.audience)
+	if scope, also := alsoNeeds[r.endpoint.name]; also && allowed == nil {
+		allowed = r.who.Allow(scope, appsOnly)
+	}
 	if err := cmp.Or(allowed, r.parsePath()); err != nil {
 		return response{}, err
 	}
@@ -251,6 +254,10 @@ func (r *request) parsePath() error {
 	}
 	return nil
 }
+
+// alsoNeeds are scopes that operations need besides their own, since an app gives no
+// right that it lacks.
+var alsoNeeds = map[string]cms.Scope{"createPreview": cms.ScopeRead}
 
 // bigWork are the operations that each workspace runs one at a time.
 var bigWork = map[string]bool{"duplicateSite": true, "publishSite": true, "restorePublish": true, "discardSite": true, "batchPages": true}

@@ -217,8 +217,13 @@ func TestPreviewGivesNoMoreThanItsApp(t *testing.T) {
 		r := s.mustAs(t, brief, 201, "POST", "/v2/previews", `{"siteId":"`+site+`"}`)
 		checkEqual(t, "end", end.Format("2006-01-02T15:04:05.000Z"), r.str(t, "expiresAt"))
 		s.mustAs(t, brief, 403, "POST", "/v2/previews", `{"siteId":"`+site+`","expiresInSeconds":3700}`)
-		_, writer := s.newApp(t, `{"name":"Writer","scopes":["write"]}`)
-		s.mustAs(t, writer, 403, "POST", "/v2/previews", `{"siteId":"`+site+`"}`)
+		id, writer := s.newApp(t, `{"name":"Writer","scopes":["read","write"]}`)
+		send := func() int {
+			return s.send(t, writer, "POST", "/v2/previews", `{"siteId":"`+site+`"}`, idempotencyKey, "once").status
+		}
+		checkEqual(t, "with read", 201, send())
+		s.must(t, 200, "PATCH", "/v2/apps/"+id, `{"scopes":["write"]}`)
+		checkEqual(t, "without read", 403, send())
 	})
 }
 

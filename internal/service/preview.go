@@ -62,9 +62,6 @@ type NewPreview struct {
 // CreatePreview creates a preview of what the caller may read, for no longer than its
 // own key lasts.
 func (s *Service) CreatePreview(ctx context.Context, who Caller, in Input[cms.NewPreview]) (NewPreview, error) {
-	if err := who.Allow(cms.ScopeRead, Apps); err != nil { // it must not give a right that it lacks
-		return NewPreview{}, err
-	}
 	n, err := in()
 	if err != nil {
 		return NewPreview{}, err

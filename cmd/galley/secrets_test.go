@@ -207,6 +207,15 @@ func (s *spy) useWell(t *testing.T, store secretStore) canaries {
 		s.secrets["a rotated app, kept"] = s.visit(t, 200, admin, "POST", app+"/rotate", `{"graceSeconds":600}`, "Idempotency-Key", "rotate").field(t, "key")
 	}
 	s.secrets["a rotated app"] = s.visit(t, 200, admin, "POST", app+"/rotate", "").field(t, "key")
+	preview := fmt.Sprintf(`{"siteId":%q,"name":"Preview"}`, siteID)
+	s.visit(t, 200, admin, "PATCH", "/v2/sites/"+siteID, `{"previewUrlTemplate":"https://www.example.com{pathname}?token={token}"}`)
+	for range 2 {
+		s.secrets["a preview, kept"] = s.visit(t, 201, admin, "POST", "/v2/previews", preview, "Idempotency-Key", "preview").field(t, "token")
+	}
+	made = s.visit(t, 201, admin, "POST", "/v2/previews", preview)
+	s.secrets["a preview"] = made.field(t, "token")
+	s.visit(t, 200, s.secrets["a preview"], "GET", "/v2/sites/"+siteID, "")
+	s.visit(t, 204, admin, "DELETE", "/v2/previews/"+made.field(t, "id"), "")
 	content["a Site key that was rotated"] = s.visit(t, 200, admin, "POST", "/v2/sites/"+siteID+"/rotate-key", "").field(t, "publicApiKey")
 	siteKey = content["a Site key that was rotated"]
 
@@ -318,7 +327,7 @@ func (s *spy) checkOutlets(t *testing.T, store secretStore, shared *redisServer,
 	}
 
 	trail := s.auditTrail(t, admin)
-	for _, operation := range []string{"createApp", "rotateAppKey", "deleteApp", "createSite", "rotateSiteKey", "createPage", "publishSite"} {
+	for _, operation := range []string{"createApp", "rotateAppKey", "deleteApp", "createSite", "rotateSiteKey", "createPage", "publishSite", "createPreview", "deletePreview"} {
 		if !strings.Contains(trail, `"operation":"`+operation+`"`) {
 			t.Errorf("the audit trail does not tell of %s", operation)
 		}
@@ -326,7 +335,7 @@ func (s *spy) checkOutlets(t *testing.T, store secretStore, shared *redisServer,
 	inTrail := canaries{"a Site key": content["a Site key"], "a rotated Site key": content["a Site key that was rotated"]}
 	for place, secret := range s.secrets {
 		inTrail[place] = secret
-		if strings.HasPrefix(secret, "sk_") {
+		if strings.HasPrefix(secret, "sk_") || strings.HasPrefix(secret, "pv_") {
 			sum := sha256.Sum256([]byte(secret))
 			inTrail[place+", hashed"] = string(sum[:])
 		}

@@ -74,6 +74,7 @@ const (
 	KindRedirect  Kind = "redirect"
 	KindPublish   Kind = "publish"
 	KindContent   Kind = "content"
+	KindPreview   Kind = "preview"
 	KindAudit     Kind = "auditEntry"
 	KindAnswer    Kind = "answer" // never shown
 )

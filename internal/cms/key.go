@@ -11,36 +11,52 @@ import (
 )
 
 const (
-	keyPrefix     = "sk_"
+	appKeyPrefix  = "sk_"
+	previewPrefix = "pv_"
 	keyBodyLen    = 43 // base62 digits of 32 bytes
 	keyCheckLen   = 6  // base62 digits of a CRC-32
 	keyHintLength = 4
 )
 
-var keyForm = regexp.MustCompile(`^sk_[0-9A-Za-z]{49}$`)
+var keyForm = regexp.MustCompile(`^[a-z]{2}_[0-9A-Za-z]{49}$`)
 
 // AppKey is the secret of an app. It is shown once and stored as a hash.
 type AppKey string
 
-// KeyHash is what the store keeps of an App key. The key has 256 random bits,
-// so a plain hash is as safe as a slow one.
+// PreviewToken is the secret of a preview. It is shown once and stored as a hash.
+type PreviewToken string
+
+// KeyHash is what the store keeps of an App key or a preview token. Both have 256
+// random bits, so a plain hash is as safe as a slow one.
 type KeyHash [sha256.Size]byte
 
 // NewAppKey returns a new random key.
-func NewAppKey() AppKey {
+func NewAppKey() AppKey { return AppKey(newSecret(appKeyPrefix)) }
+
+// NewPreviewToken returns a new random token.
+func NewPreviewToken() PreviewToken { return PreviewToken(newSecret(previewPrefix)) }
+
+func newSecret(prefix string) string {
 	var secret [32]byte
 	_, _ = rand.Read(secret[:]) // it never fails
-	body := base62Digits(new(big.Int).SetBytes(secret[:]), keyBodyLen)
-	return AppKey(keyPrefix + body + keyChecksum(body))
+	body := prefix + base62Digits(new(big.Int).SetBytes(secret[:]), keyBodyLen)
+	return body + keyChecksum(body)
 }
 
 // ParseAppKey reads a key and checks its checksum, so that a typo costs no query.
-func ParseAppKey(s string) (AppKey, bool) {
-	if !keyForm.MatchString(s) {
-		return "", false
+func ParseAppKey(s string) (AppKey, bool) { return AppKey(s), isSecret(s, appKeyPrefix) }
+
+// ParsePreviewToken reads a token and checks its checksum.
+func ParsePreviewToken(s string) (PreviewToken, bool) {
+	return PreviewToken(s), isSecret(s, previewPrefix)
+}
+
+func isSecret(s, prefix string) bool {
+	if !strings.HasPrefix(s, prefix) || !keyForm.MatchString(s) {
+		return false
 	}
-	body := s[len(keyPrefix) : len(keyPrefix)+keyBodyLen]
-	return AppKey(s), keyChecksum(body) == s[len(keyPrefix)+keyBodyLen:]
+	body, sum := s[:len(prefix)+keyBodyLen], s[len(prefix)+keyBodyLen:]
+	return keyChecksum(body) == sum
 }
 
 // ParseSiteKey reads a site's public key, in its canonical form alone.
@@ -52,11 +68,14 @@ func ParseSiteKey(s string) (ID, bool) {
 // Hash is what the store keeps.
 func (k AppKey) Hash() KeyHash { return sha256.Sum256([]byte(k)) }
 
+// Hash is what the store keeps.
+func (t PreviewToken) Hash() KeyHash { return sha256.Sum256([]byte(t)) }
+
 // Hint is the end of the key, which helps to distinguish keys.
 func (k AppKey) Hint() string { return string(k[len(k)-keyHintLength:]) }
 
 func keyChecksum(body string) string {
-	sum := crc32.ChecksumIEEE([]byte(keyPrefix + body))
+	sum := crc32.ChecksumIEEE([]byte(body))
 	return base62Digits(new(big.Int).SetUint64(uint64(sum)), keyCheckLen)
 }
 

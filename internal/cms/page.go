@@ -275,6 +275,7 @@ type PageQuery struct {
 	Version        Version
 	LocaleID       ID // NoID: the default locale
 	PathPrefix     string
+	Under          string // only pathnames at and below this one, by segments; "" or "/": all
 	Sort           PageSort
 	Descending     bool
 	IncludeOffline bool

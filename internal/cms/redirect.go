@@ -276,6 +276,7 @@ type RedirectQuery struct {
 	Version      Version
 	LocaleIDs    []ID // nil: all
 	SourcePrefix string
+	Under        string // only sources at and below this pathname, by segments; "": all
 	After        *PagePosition
 	Limit        int
 }

@@ -48,9 +48,11 @@ type Site struct {
 	LocaleMode      LocaleMode
 	DefaultLocaleID ID
 	AutoRedirects   bool // a publish that moves a page leaves a redirect
-	CreatedAt       time.Time
-	UpdatedAt       time.Time
-	DeletedAt       *time.Time
+	// PreviewURLTemplate is the URL of previews, with placeholders.
+	PreviewURLTemplate *string
+	CreatedAt          time.Time
+	UpdatedAt          time.Time
+	DeletedAt          *time.Time
 
 	// DefaultLocale is read with the site and not saved with it.
 	DefaultLocale Locale
@@ -81,6 +83,7 @@ type SitePatch struct {
 	KeyAccess               Opt[SiteKeyAccess]
 	LocaleMode              Opt[LocaleMode]
 	AutoRedirects           Opt[bool]
+	PreviewURLTemplate      Opt[*string]
 }
 
 // Clean normalizes the values and notes what is wrong with them.
@@ -91,6 +94,7 @@ func (c *SitePatch) Clean(p *Problems) {
 	cleanPtr(p, "defaultLocalePathPrefix", &c.DefaultLocalePathPrefix, ParsePathPrefix)
 	check(p, "siteKeyAccess", c.KeyAccess, oneOf(SiteKeyAccesses))
 	check(p, "localeManagementMode", c.LocaleMode, oneOf(LocaleModes))
+	cleanPtr(p, "previewUrlTemplate", &c.PreviewURLTemplate, ParsePreviewTemplate)
 }
 
 // Apply returns the site as the patch leaves it, its locales aside.
@@ -100,6 +104,7 @@ func (c SitePatch) Apply(s Site) Site {
 	c.KeyAccess.ApplyTo(&s.KeyAccess)
 	c.LocaleMode.ApplyTo(&s.LocaleMode)
 	c.AutoRedirects.ApplyTo(&s.AutoRedirects)
+	c.PreviewURLTemplate.ApplyTo(&s.PreviewURLTemplate)
 	return s
 }
 

@@ -77,7 +77,7 @@ type Reader interface {
 	// SitesByOrigin are up to two sites of a workspace with an origin, their own or
 	// that of a locale; only those named unless only is nil.
 	SitesByOrigin(ctx context.Context, workspaceID ID, only []ID, origin string) ([]ID, error)
-	// SiteOf finds the site that a locale, page, route or publish belongs to.
+	// SiteOf finds the site that a locale, page, route, publish or preview belongs to.
 	SiteOf(ctx context.Context, kind Kind, id ID) (ID, error)
 
 	// Locales are all locales of a site, deleted ones included, by id.
@@ -112,8 +112,15 @@ type Reader interface {
 	UnusedContents(ctx context.Context, siteID ID, before time.Time) ([]Digest, error)
 
 	Route(ctx context.Context, siteID, id ID) (Route, error)
-	// Routes lists up to q.Limit+1 routes after the cursor, by id.
-	Routes(ctx context.Context, siteID ID, q ListQuery) ([]Route, error)
+	// Routes lists up to q.Limit+1 routes after the cursor, by id; those at and
+	// below a pathname, unless under is "" or "/".
+	Routes(ctx context.Context, siteID ID, under string, q ListQuery) ([]Route, error)
+
+	Preview(ctx context.Context, siteID, id ID) (Preview, error)
+	// PreviewByToken finds the preview of a token that works at the given time.
+	PreviewByToken(ctx context.Context, hash KeyHash, now time.Time) (Preview, error)
+	// Previews lists up to q.Limit+1 previews after the cursor, by id.
+	Previews(ctx context.Context, siteID ID, q ListQuery) ([]Preview, error)
 
 	Redirect(ctx context.Context, siteID ID, version Version, id ID) (Redirect, error)
 	// LastLiveRedirect is a redirect that is not live now, as it last was.
@@ -279,6 +286,16 @@ type Tx interface {
 	// LockRoute is Route, locked.
 	LockRoute(ctx context.Context, siteID, id ID) (Route, error)
 	UpdateRoute(ctx context.Context, r Route) error
+
+	// CreatePreview stores a preview and the hash of its token.
+	CreatePreview(ctx context.Context, p Preview, token KeyHash) error
+	// EndPreview stores that a preview was deleted, and when.
+	EndPreview(ctx context.Context, siteID, id ID, at time.Time) error
+	// TouchPreview stores when a preview was used, unless a later time is stored.
+	TouchPreview(ctx context.Context, siteID, id ID, at time.Time) error
+	// PurgePreviews removes for good up to limit previews that ended before the given
+	// time, and returns how many.
+	PurgePreviews(ctx context.Context, before time.Time, limit int) (int, error)
 
 	// LockRequest locks the keyed request of a credential, and returns false if
 	// another transaction has it locked.

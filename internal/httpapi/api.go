@@ -206,7 +206,7 @@ func methodOf(r *request) string {
 // pathKinds are the values of a path that must be ids, and what they identify.
 var pathKinds = map[string]cms.Kind{
 	"appId": cms.KindApp, "siteId": cms.KindSite, "publishId": cms.KindPublish, "pageId": cms.KindPage,
-	"redirectId": cms.KindRedirect,
+	"redirectId": cms.KindRedirect, "previewId": cms.KindPreview,
 }
 
 // respond checks everything about the request that does not depend on a resource,
@@ -229,7 +229,11 @@ func (a *API) respond(w http.ResponseWriter, r *request) (response, error) {
 	if !r.query.versionGiven {
 		r.query.version = r.who.DefaultVersion()
 	}
-	allowed := r.who.Allow(r.endpoint.scope, r.endpoint.siteKey)
+	r.query.locale = cmp.Or(r.query.locale, r.who.DefaultLocale())
+	allowed := r.who.Allow(r.endpoint.scope, r.endpoint.audience)
+	if scope, also := alsoNeeds[r.endpoint.name]; also && allowed == nil {
+		allowed = r.who.Allow(scope, appsOnly)
+	}
 	if err := cmp.Or(allowed, r.parsePath()); err != nil {
 		return response{}, err
 	}
@@ -253,6 +257,10 @@ func (r *request) parsePath() error {
 	}
 	return nil
 }
+
+// alsoNeeds are scopes that operations need besides their own, since an app gives no
+// right that it lacks.
+var alsoNeeds = map[string]cms.Scope{"createPreview": cms.ScopeRead}
 
 // bigWork are the operations that each workspace runs one at a time.
 var bigWork = map[string]bool{"duplicateSite": true, "publishSite": true, "restorePublish": true, "discardSite": true, "batchPages": true, "batchRedirects": true}

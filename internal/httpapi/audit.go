@@ -66,14 +66,14 @@ func AuditState(resource any) []byte {
 	case service.LocaleView:
 		return encode(newLocale(v))
 	case cms.Site:
-		return encode(struct {
-			Site
-			PublicAPIKey any `json:"publicApiKey,omitempty"` // hides the key
-		}{Site: newSite(v)})
+		v.PublicAPIKey = cms.NoID
+		return encode(newSite(v))
 	case cms.Route:
 		return encode(newRoute(v))
 	case cms.Publish:
 		return encode(newPublish(v))
+	case service.PreviewView:
+		return encode(newPreview(v))
 	case cms.App:
 		return encode(newApp(v))
 	case cms.Workspace:

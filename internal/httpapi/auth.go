@@ -86,7 +86,7 @@ type Buckets interface {
 	Charge(ctx context.Context, bucket string, rate ratelimit.Rate, n int)
 }
 
-// Limits are the rates of App keys, of Site keys, and of client addresses that
+// Limits are the rates of App keys, of Site keys and previews, and of client addresses that
 // fail to authenticate.
 type Limits struct {
 	App, Site, Auth ratelimit.Rate
@@ -101,11 +101,12 @@ func (l *Limits) admitCredential(h http.Header, r *request) error {
 }
 
 // credentialBucket names the bucket of a credential. An app that was created by
-// an app shares its bucket, unless the operator set a rate for it.
+// an app shares its bucket, unless the operator set a rate for it, and previews share
+// that of their site's key.
 func credentialBucket(who service.Caller) string {
 	switch {
 	case who.App == nil:
-		return "site:" + who.ID().String()
+		return "site:" + who.Site.ID.String()
 	case who.App.Rate == "" && who.App.MadeBy != cms.NoID:
 		return "app:" + who.App.MadeBy.String()
 	}

@@ -49,7 +49,7 @@ var hostileTables = []struct {
 	{"pathname", hostilePathnames}, {"reading", hostileReads}, {"locale code", hostileLocaleCodes},
 	{"origin", hostileOrigins}, {"body", hostileBodies}, {"field", hostileFields}, {"app", hostileApps},
 	{"batch", hostileBatches}, {"publish", hostilePublishes}, {"wire", hostileWires}, {"condition", hostileConditions},
-	{"runtime", hostileRuntimeReads}, {"content", hostileContents},
+	{"runtime", hostileRuntimeReads}, {"content", hostileContents}, {"preview", hostilePreviews},
 }
 
 func TestHostileInput(t *testing.T) {
@@ -233,6 +233,7 @@ func (w *hostileWorld) look(t *testing.T) string {
 		"/v6/pages?siteId={site}&includeOffline=true&limit=100", "/v6/pages?siteId={site}&includeOffline=true&limit=100&locale=fr",
 		"/v6/pages/{cafe}?include=content", "/v6/pages/{cafe}?include=content&locale=fr",
 		"/v6/pages?siteId={other}&includeOffline=true", "/v2/locales?siteId={other}", "/v2/routes?siteId={other}", "/v2/sites/{site}/publishes",
+		"/v2/previews?siteId={site}&limit=100", "/v2/previews?siteId={other}",
 	} {
 		fmt.Fprintf(&all, "%s\n", w.plainGet(t, w.key, target))
 	}
@@ -275,6 +276,7 @@ func newHostileWorld(t *testing.T, s *system) *hostileWorld {
 	w.addContent(t)
 	w.addStrangers(t)
 	w.addNearMisses()
+	w.addPreviews(t)
 	s.must(t, 204, "DELETE", "/v2/sites/"+w.values["{gone}"], "")
 	return w
 }

@@ -135,7 +135,7 @@ func (c *cache) keep(r *request, res response, body []byte, tag string) {
 		return
 	}
 	c.misses.Inc()
-	res.about = append(res.about, r.who.Subject())
+	res.about = append(res.about, r.who.Subjects()...)
 	if !c.svc.Unchanged(r.version, res.about...) {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 // AnyOrigin allows all origins.
 const AnyOrigin = "*"
 
-// origins are the origins whose scripts may read with a Site key. There are none
+// origins are the origins whose scripts may read with a Site key or a preview. There are none
 // unless the operator configures some.
 type origins []string
 
@@ -63,7 +63,7 @@ func (a *API) preflight(w http.ResponseWriter, r *request, path string) bool {
 	}
 	origin := a.origins.of(r.Request)
 	e, _, _ := a.router.route(http.MethodGet, path)
-	if origin == "" || e == nil || !e.siteKey {
+	if origin == "" || e == nil || e.audience == appsOnly {
 		return false
 	}
 	r.pattern = e.path()

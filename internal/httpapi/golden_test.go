@@ -59,6 +59,12 @@ func (e example) publish(t *testing.T) string {
 	return e.must(t, 201, "POST", "/v2/sites/"+e.site+"/publish", "").str(t, "id")
 }
 
+// preview makes a preview of the example's site and returns its id.
+func (e example) preview(t *testing.T) string {
+	t.Helper()
+	return e.must(t, 201, "POST", "/v2/previews", e.in(`"pathPrefix":"/about"`)).str(t, "id")
+}
+
 func (e example) siteKey(t *testing.T) string {
 	t.Helper()
 	return e.must(t, 200, "GET", "/v2/sites/"+e.site, "").str(t, "publicApiKey")
@@ -67,6 +73,8 @@ func (e example) siteKey(t *testing.T) string {
 // golden is the happy path of every endpoint, by its name.
 var golden = map[string]func(t *testing.T, e example) reply{
 	"getWorkspace": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/workspace", "") },
+
+	"getCredential": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/me", "") },
 
 	"listApps": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/apps", "") },
 	"createApp": func(t *testing.T, e example) reply {
@@ -163,6 +171,17 @@ var golden = map[string]func(t *testing.T, e example) reply{
 		return e.call(t, "GET", "/v2/sites/"+e.site+"/sitemap.xml", "")
 	},
 	"getRobots": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/sites/"+e.site+"/robots.txt", "") },
+
+	"listPreviews": func(t *testing.T, e example) reply {
+		e.preview(t)
+		return e.call(t, "GET", "/v2/previews?siteId="+e.site, "")
+	},
+	"createPreview": func(t *testing.T, e example) reply {
+		e.must(t, 200, "PATCH", "/v2/sites/"+e.site, `{"previewUrlTemplate":"https://www.example.com{pathname}?locale={locale}&preview={token}"}`)
+		return e.call(t, "POST", "/v2/previews", e.in(`"name":"For the agency","versionRef":"publish:`+e.publish(t)+`","locale":"pt-br","pathPrefix":"sobre/","expiresInSeconds":60`))
+	},
+	"getPreview":    func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/previews/"+e.preview(t), "") },
+	"deletePreview": func(t *testing.T, e example) reply { return e.call(t, "DELETE", "/v2/previews/"+e.preview(t), "") },
 
 	"listRoutes": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/routes?siteId="+e.site, "") },
 	"createRoute": func(t *testing.T, e example) reply {
@@ -333,7 +352,7 @@ func checkGoldenFiles(t *testing.T) []string {
 
 var (
 	goldenID   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	goldenKey  = regexp.MustCompile(`sk_[0-9A-Za-z]{49}`)
+	goldenKey  = regexp.MustCompile(`(sk|pv)_[0-9A-Za-z]{49}`)
 	goldenHint = regexp.MustCompile(`"keyHint":"[0-9A-Za-z]{4}"`)
 	goldenPlan = regexp.MustCompile(`"plan":"[0-9a-f]{64}"`)
 	goldenTime = regexp.MustCompile(`"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z"`)

@@ -66,6 +66,7 @@ func TestSameRequestHasOneEffect(t *testing.T) {
 			{name: "locale", target: "/v2/locales", body: `{"siteId":"{site}","locale":"it"}`},
 			{name: "batch", target: "/v6/pages/batch", body: `{"siteId":"{site}","operations":[{"op":"create","pathname":"/once-more"}]}`},
 			{name: "app", target: "/v2/apps", body: `{"name":"Once"}`},
+			{name: "preview", target: "/v2/previews", body: `{"siteId":"{site}"}`},
 			{name: "key of a site", target: "/v2/sites/{other}/rotate-key"},
 			{name: "key of an app", target: "/v2/apps/{reader}/rotate"},
 			{name: "restored page", target: "/v6/pages/{deleted}/restore"},

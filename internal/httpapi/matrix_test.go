@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/uuid"
 
 	"galley/internal/cms"
 	"galley/internal/httpapi"
@@ -22,7 +25,9 @@ import (
 //	no key, garbage, a revoked App key,
 //	App key with every scope, App key that only reads, App key restricted to
 //	another site of the workspace, App key of another workspace,
-//	Site key of the site, of another site of the workspace, of a deleted site.
+//	Site key of the site, of another site of the workspace, of a deleted site,
+//	preview of the site, of another site of the workspace, one that is revoked,
+//	one that has expired, and one of a deleted site.
 //
 // "ok" is the status of success that the row names. The other workspace owns
 // the foreign resource, so that its key succeeds there: what is refused is
@@ -31,84 +36,93 @@ type grid struct{ own, foreign, deleted, unknown string }
 
 var (
 	reads = grid{
-		own:     "401 401 401   ok  ok 403 403   ok 403 401",
-		foreign: "401 401 401  403 403 403  ok  403 403 401",
-		deleted: "401 401 401  404 404 404 404  404 404 401",
-		unknown: "401 401 401  404 404 404 404  404 404 401",
+		own:     "401 401 401   ok  ok 403 403   ok 403 401   ok 403 401 401 401",
+		foreign: "401 401 401  403 403 403  ok  403 403 401  403 403 401 401 401",
+		deleted: "401 401 401  404 404 404 404  404 404 401  404 404 401 401 401",
+		unknown: "401 401 401  404 404 404 404  404 404 401  404 404 401 401 401",
 	}
 	// A missing scope, which every Site key has, is answered whatever the
 	// resource.
 	writes = grid{
-		own:     "401 401 401   ok 403 403 403  403 403 401",
-		foreign: "401 401 401  403 403 403  ok  403 403 401",
-		deleted: "401 401 401  404 403 404 404  403 403 401",
-		unknown: "401 401 401  404 403 404 404  403 403 401",
+		own:     "401 401 401   ok 403 403 403  403 403 401  403 403 401 401 401",
+		foreign: "401 401 401  403 403 403  ok  403 403 401  403 403 401 401 401",
+		deleted: "401 401 401  404 403 404 404  403 403 401  403 403 401 401 401",
+		unknown: "401 401 401  404 403 404 404  403 403 401  403 403 401 401 401",
 	}
 	// What is named within a site that is named too: a foreign site is
 	// refused before anything under it is looked up.
 	readsWithin = grid{
-		own:     "401 401 401   ok  ok 403 403   ok 403 401",
-		foreign: "401 401 401  403 403 403  ok  403 403 401",
-		deleted: "401 401 401  404 404 403 403  404 403 401",
-		unknown: "401 401 401  404 404 403 403  404 403 401",
+		own:     "401 401 401   ok  ok 403 403   ok 403 401   ok 403 401 401 401",
+		foreign: "401 401 401  403 403 403  ok  403 403 401  403 403 401 401 401",
+		deleted: "401 401 401  404 404 403 403  404 403 401  404 403 401 401 401",
+		unknown: "401 401 401  404 404 403 403  404 403 401  404 403 401 401 401",
 	}
 	writesWithin = grid{
-		own:     "401 401 401   ok 403 403 403  403 403 401",
-		foreign: "401 401 401  403 403 403  ok  403 403 401",
-		deleted: "401 401 401  404 403 403 403  403 403 401",
-		unknown: "401 401 401  404 403 403 403  403 403 401",
+		own:     "401 401 401   ok 403 403 403  403 403 401  403 403 401 401 401",
+		foreign: "401 401 401  403 403 403  ok  403 403 401  403 403 401 401 401",
+		deleted: "401 401 401  404 403 403 403  403 403 401  403 403 401 401 401",
+		unknown: "401 401 401  404 403 403 403  403 403 401  403 403 401 401 401",
 	}
 	// To restore is for what is deleted, so own and foreign are deleted here;
 	// the third line is what was never deleted.
 	restores = grid{
-		own:     "401 401 401   ok 403 403 403  403 403 401",
-		foreign: "401 401 401  403 403 403  ok  403 403 401",
-		deleted: "401 401 401  409 403 403 403  403 403 401",
-		unknown: "401 401 401  404 403 404 404  403 403 401",
+		own:     "401 401 401   ok 403 403 403  403 403 401  403 403 401 401 401",
+		foreign: "401 401 401  403 403 403  ok  403 403 401  403 403 401 401 401",
+		deleted: "401 401 401  409 403 403 403  403 403 401  403 403 401 401 401",
+		unknown: "401 401 401  404 403 404 404  403 403 401  403 403 401 401 401",
 	}
 	restoresWithin = grid{
-		own:     "401 401 401   ok 403 403 403  403 403 401",
-		foreign: "401 401 401  403 403 403  ok  403 403 401",
-		deleted: "401 401 401  409 403 403 403  403 403 401",
-		unknown: "401 401 401  404 403 403 403  403 403 401",
+		own:     "401 401 401   ok 403 403 403  403 403 401  403 403 401 401 401",
+		foreign: "401 401 401  403 403 403  ok  403 403 401  403 403 401 401 401",
+		deleted: "401 401 401  409 403 403 403  403 403 401  403 403 401 401 401",
+		unknown: "401 401 401  404 403 403 403  403 403 401  403 403 401 401 401",
 	}
 	// Reading apps takes the scope admin. An app restricted to sites sees the
 	// others and changes none of them.
 	readsApp = grid{
-		own:     "401 401 401   ok 403  ok 403  403 403 401",
-		foreign: "401 401 401  403 403 403  ok  403 403 401",
-		deleted: "401 401 401  404 403 404 404  403 403 401",
-		unknown: "401 401 401  404 403 404 404  403 403 401",
+		own:     "401 401 401   ok 403  ok 403  403 403 401  403 403 401 401 401",
+		foreign: "401 401 401  403 403 403  ok  403 403 401  403 403 401 401 401",
+		deleted: "401 401 401  404 403 404 404  403 403 401  403 403 401 401 401",
+		unknown: "401 401 401  404 403 404 404  403 403 401  403 403 401 401 401",
 	}
 	// What a publish would do, did and will do is not for Site keys.
 	readsPublishes = grid{
-		own:     "401 401 401   ok  ok 403 403  403 403 401",
-		foreign: "401 401 401  403 403 403  ok  403 403 401",
-		deleted: "401 401 401  404 404 404 404  403 403 401",
-		unknown: "401 401 401  404 404 404 404  403 403 401",
+		own:     "401 401 401   ok  ok 403 403  403 403 401  403 403 401 401 401",
+		foreign: "401 401 401  403 403 403  ok  403 403 401  403 403 401 401 401",
+		deleted: "401 401 401  404 404 404 404  403 403 401  403 403 401 401 401",
+		unknown: "401 401 401  404 404 404 404  403 403 401  403 403 401 401 401",
 	}
 	// The runtime reads the live pages of the key's own site: App keys can't, and
 	// a pathname of another site is not found.
-	listsRuntime = grid{own: "401 401 401  403 403 403 403   ok  ok 401"}
+	listsRuntime = grid{own: "401 401 401  403 403 403 403   ok  ok 401  403 403 401 401 401"}
 	readsRuntime = grid{
-		own:     "401 401 401  403 403 403 403   ok 404 401",
-		foreign: "401 401 401  403 403 403 403  404 404 401",
-		deleted: "401 401 401  403 403 403 403  404 404 401",
-		unknown: "401 401 401  403 403 403 403  404 404 401",
+		own:     "401 401 401  403 403 403 403   ok 404 401  403 403 401 401 401",
+		foreign: "401 401 401  403 403 403 403  404 404 401  403 403 401 401 401",
+		deleted: "401 401 401  403 403 403 403  404 404 401  403 403 401 401 401",
+		unknown: "401 401 401  403 403 403 403  404 404 401  403 403 401 401 401",
 	}
+	// A preview reads no robots.txt.
+	readsRobots = grid{
+		own:     "401 401 401   ok  ok 403 403   ok 403 401  403 403 401 401 401",
+		foreign: "401 401 401  403 403 403  ok  403 403 401  403 403 401 401 401",
+		deleted: "401 401 401  404 404 404 404  404 404 401  403 403 401 401 401",
+		unknown: "401 401 401  404 404 404 404  404 404 401  403 403 401 401 401",
+	}
+	// Every key is told about itself.
+	readsItself = grid{own: "401 401 401   ok  ok  ok  ok   ok  ok 401   ok  ok 401 401 401"}
 	// Nothing is named: there is one answer, about what is the caller's own.
-	readsAdmin = grid{own: "401 401 401   ok 403  ok  ok  403 403 401"}
+	readsAdmin = grid{own: "401 401 401   ok 403  ok  ok  403 403 401  403 403 401 401 401"}
 	// Workspaces are named, and are never deleted.
 	listsSites = grid{
-		own:     "401 401 401   ok  ok  ok 403  403 403 401",
-		foreign: "401 401 401  403 403 403  ok  403 403 401",
-		unknown: "401 401 401  404 404 404 404  403 403 401",
+		own:     "401 401 401   ok  ok  ok 403  403 403 401  403 403 401 401 401",
+		foreign: "401 401 401  403 403 403  ok  403 403 401  403 403 401 401 401",
+		unknown: "401 401 401  404 404 404 404  403 403 401  403 403 401 401 401",
 	}
 	// An app restricted to sites makes none, wherever.
 	createsSite = grid{
-		own:     "401 401 401   ok 403 403 403  403 403 401",
-		foreign: "401 401 401  403 403 403  ok  403 403 401",
-		unknown: "401 401 401  404 403 403 404  403 403 401",
+		own:     "401 401 401   ok 403 403 403  403 403 401  403 403 401 401 401",
+		foreign: "401 401 401  403 403 403  ok  403 403 401  403 403 401 401 401",
+		unknown: "401 401 401  404 403 403 404  403 403 401  403 403 401 401 401",
 	}
 )
 
@@ -123,6 +137,7 @@ type cellRow struct {
 }
 
 var matrix = []cellRow{
+	{"getCredential", nothing, "", "", 200, readsItself},
 	{"getWorkspace", nothing, "", "", 200, readsAdmin},
 
 	{"listApps", nothing, "", "", 200, readsAdmin},
@@ -146,7 +161,7 @@ var matrix = []cellRow{
 
 	{"resolveUrl", namedSite, "?url=/&siteId={id}", "", 200, reads},
 	{"getSitemap", namedSite, "?origin=https://www.example.com", "", 404, reads}, // the site has no origin
-	{"getRobots", namedSite, "?origin=https://www.example.com", "", 404, reads},
+	{"getRobots", namedSite, "?origin=https://www.example.com", "", 404, readsRobots},
 
 	{"listChanges", namedSite, "", "", 200, readsPublishes},
 	{"publishSite", namedSite, "", `{"publishAt":"2100-01-01T00:00:00Z"}`, 201, writes},
@@ -156,6 +171,11 @@ var matrix = []cellRow{
 	{"cancelPublish", scheduledPublish, "", "", 204, writes},
 	{"listPublishChanges", oldPublish, "", "", 200, readsPublishes},
 	{"restorePublish", oldPublish, "", "", 201, writes},
+
+	{"listPreviews", namedSite, "?siteId={id}", "", 200, readsPublishes},
+	{"createPreview", namedSite, "", `{"siteId":"{id}"}`, 201, writes},
+	{"getPreview", previewResource, "", "", 200, readsPublishes},
+	{"deletePreview", previewResource, "", "", 204, writes},
 
 	{"listLocales", namedSite, "?siteId={id}", "", 200, reads},
 	{"createLocale", namedSite, "", `{"siteId":"{id}","locale":"de"}`, 201, writes},
@@ -259,7 +279,7 @@ func (st state) isDeleted() bool { return st == deleted || st == foreignDeleted 
 // subject is a resource as a request names it.
 type subject struct {
 	id, name, siteID string
-	siteKey          string // of its own site
+	siteKey, token   string // of its own site, and of a preview of it
 	byName           bool
 }
 
@@ -275,8 +295,11 @@ type tenants struct {
 	counter      int
 }
 
-// ownSiteKeyColumn is the credential that depends on the resource.
-const ownSiteKeyColumn = 7
+// The credentials that depend on the resource.
+const (
+	ownSiteKeyColumn = 7
+	ownPreviewColumn = 10
+)
 
 func newTenants(t *testing.T, s *system) *tenants {
 	t.Helper()
@@ -297,8 +320,28 @@ func newTenants(t *testing.T, s *system) *tenants {
 		s.key, app(`{"name":"Reader","scopes":["read"]}`).str(t, "key"),
 		app(`{"name":"Other","siteIds":["`+other.id+`"]}`).str(t, "key"), string(second.Key),
 		w.site.siteKey, other.siteKey, gone.siteKey,
+		w.site.token, other.token, w.revokedToken(t), w.expiredToken(t, w.site.id), gone.token,
 	}
 	return w
+}
+
+func (w *tenants) revokedToken(t *testing.T) string {
+	t.Helper()
+	preview := w.made(t, own, "POST", "/v2/previews", `{"siteId":"`+w.site.id+`"}`)
+	w.made(t, own, "DELETE", "/v2/previews/"+preview.str(t, "id"), "")
+	return preview.str(t, "token")
+}
+
+// expiredToken is the token of a preview that the interface itself would not make.
+func (s *system) expiredToken(t *testing.T, siteID string) string {
+	t.Helper()
+	token := cms.NewPreviewToken()
+	past := time.Now().UTC().Add(-time.Hour)
+	preview := cms.Preview{ID: cms.NewID(), SiteID: uuid.MustParse(siteID), PathPrefix: "/", CreatedAt: past, ExpiresAt: past}
+	if err := s.store.InTx(t.Context(), func(tx cms.Tx) error { return tx.CreatePreview(t.Context(), preview, token.Hash()) }); err != nil {
+		t.Fatal(err)
+	}
+	return string(token)
 }
 
 // made sends a request that has to succeed, as the owner of a state.
@@ -326,6 +369,9 @@ func (w *tenants) checkLine(t *testing.T, e httpapi.EndpointRow, row cellRow, st
 	for i, key := range w.keys {
 		if i == ownSiteKeyColumn && st != foreign && on.siteKey != "" {
 			key = on.siteKey
+		}
+		if i == ownPreviewColumn && st != foreign && on.token != "" {
+			key = on.token
 		}
 		status := row.ok
 		if want[i] != "ok" {
@@ -375,6 +421,7 @@ func siteResource(t *testing.T, w *tenants, st state) subject {
 	}
 	r := w.made(t, st, "POST", "/v2/sites", `{"name":"Shop"}`)
 	on := subject{id: r.str(t, "id"), siteKey: r.str(t, "publicApiKey")}
+	on.token = w.made(t, st, "POST", "/v2/previews", `{"siteId":"`+on.id+`"}`).str(t, "token")
 	w.delete(t, st, "/v2/sites/"+on.id)
 	return on
 }
@@ -385,7 +432,7 @@ func namedSite(t *testing.T, w *tenants, st state) subject {
 	t.Helper()
 	on := siteResource(t, w, st)
 	if st != own {
-		on.siteKey = ""
+		on.siteKey, on.token = "", ""
 	}
 	return on
 }
@@ -410,7 +457,7 @@ func appResource(t *testing.T, w *tenants, st state) subject {
 // child makes something in a site.
 func (w *tenants) child(t *testing.T, st state, site subject, collection, field, name string) subject {
 	t.Helper()
-	on := subject{id: cms.NewID().String(), name: name, siteID: site.id, siteKey: site.siteKey}
+	on := subject{id: cms.NewID().String(), name: name, siteID: site.id, siteKey: site.siteKey, token: site.token}
 	if st != unknown {
 		body := fmt.Sprintf(`{"siteId":%q,%q:%q}`, site.id, field, name)
 		on.id = w.made(t, st, "POST", collection, body).str(t, "id")
@@ -420,19 +467,24 @@ func (w *tenants) child(t *testing.T, st state, site subject, collection, field,
 }
 
 // pathChild makes a page or route under a pathname that is new.
-func (w *tenants) pathChild(t *testing.T, st state, collection string) subject {
+func (w *tenants) pathChild(t *testing.T, st state, collection, field string) subject {
 	t.Helper()
 	site := w.site
 	if st.isForeign() {
 		site = w.abroad
 	}
 	w.counter++
-	return w.child(t, st, site, collection, "pathname", "item"+strconv.Itoa(w.counter))
+	return w.child(t, st, site, collection, field, "item"+strconv.Itoa(w.counter))
 }
 
 func routeResource(t *testing.T, w *tenants, st state) subject {
 	t.Helper()
-	return w.pathChild(t, st, "/v2/routes")
+	return w.pathChild(t, st, "/v2/routes", "pathname")
+}
+
+func previewResource(t *testing.T, w *tenants, st state) subject {
+	t.Helper()
+	return w.pathChild(t, st, "/v2/previews", "pathPrefix")
 }
 
 func redirectResource(t *testing.T, w *tenants, st state) subject {
@@ -452,7 +504,7 @@ func redirectResource(t *testing.T, w *tenants, st state) subject {
 
 func pageResource(t *testing.T, w *tenants, st state) subject {
 	t.Helper()
-	return w.pathChild(t, st, "/v6/pages")
+	return w.pathChild(t, st, "/v6/pages", "pathname")
 }
 
 // livePage is a page that is named by its pathname alone. The deleted one was live
@@ -502,10 +554,10 @@ func publishOf(ask func(t *testing.T, w *tenants, owner state, siteID string) re
 		}
 		owner := map[state]state{own: own, deleted: own, foreign: foreign}[st]
 		site := siteResource(t, w, owner)
-		on := subject{id: ask(t, w, owner, site.id).str(t, "id"), siteKey: site.siteKey}
+		on := subject{id: ask(t, w, owner, site.id).str(t, "id"), siteKey: site.siteKey, token: site.token}
 		if st == deleted {
 			w.made(t, owner, "DELETE", "/v2/sites/"+site.id, "")
-			on.siteKey = "" // one of a deleted site is a column of its own
+			on.siteKey, on.token = "", "" // one of a deleted site is a column of its own
 		}
 		return on
 	}

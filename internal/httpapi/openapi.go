@@ -50,7 +50,7 @@ func Document(version string) []byte {
 		"components": schema{
 			"schemas": g.schemas,
 			"securitySchemes": schema{
-				"apiKey": schema{"type": "apiKey", "in": "header", "name": "x-api-key", "description": "An App API key (sk_…) or a Site API key (a UUID)."},
+				"apiKey": schema{"type": "apiKey", "in": "header", "name": "x-api-key", "description": "An App API key (sk_…), a Site API key (a UUID) or the token of a preview (pv_…)."},
 				"bearer": schema{"type": "http", "scheme": "bearer", "description": "The same keys as a bearer token."},
 			},
 			"responses": g.errorResponses(),
@@ -78,8 +78,12 @@ func (g generator) operation(e *endpoint) schema {
 	switch {
 	case e.scope == siteKeysOnly:
 		who = "the site's own Site key"
-	case e.siteKey:
+	case e.audience == anyKey:
+		who = "any key"
+	case e.audience == siteKeyToo:
 		who += ", and the site's own Site key"
+	case e.audience == previewToo:
+		who += ", and the site's own Site key and previews"
 	}
 	op := schema{
 		"operationId": e.name,
@@ -210,7 +214,7 @@ var mediaTypes = map[reflect.Type]string{typ[XMLDocument](): mediaXML, typ[TextD
 // failures are the error statuses of an endpoint.
 func (e *endpoint) failures() []int {
 	list := slices.Clone(usualErrors)
-	if e.name != "getWorkspace" && e.name != "listApps" {
+	if e.name != "getCredential" && e.name != "getWorkspace" && e.name != "listApps" {
 		list = append(list, 404)
 	}
 	if e.method == http.MethodPost || e.body != nil {
@@ -399,6 +403,7 @@ var scalarSchemas = map[reflect.Type]schema{
 	typ[cms.Frequency]():          enumSchema(cms.Frequencies),
 	typ[cms.SiteKeyAccess]():      enumSchema(cms.SiteKeyAccesses),
 	typ[cms.LocaleMode]():         enumSchema(cms.LocaleModes),
+	typ[credentialKind]():         enumSchema(credentialKinds),
 }
 
 func enumSchema[T ~string](values []T) schema {

@@ -16,6 +16,7 @@ var documentTags = []schema{
 	{"name": "Runtime", "description": "The live pages of a site, as the npm package @makeswift/runtime reads them with a Site key."},
 	{"name": "Publishing", "description": "Review changes, publish them atomically, and go back to an earlier publish."},
 	{"name": "Rendering", "description": "From a URL to what a visitor gets, and back."},
+	{"name": "Previews", "description": "Tokens that read one version of a site for some time."},
 	{"name": "Routes", "description": "Pathnames of a site that another system serves."},
 	{"name": "Redirects", "description": "From a pathname, or from everything below one, to another address. They are versioned with pages."},
 	{"name": "Apps", "description": "Clients of this API, each with its own key."},
@@ -64,6 +65,7 @@ var bodyExamples = map[string]schema{
 	"rotateSiteKey":  {"graceSeconds": 3600},
 	"publishSite":    {"name": "Spring campaign"},
 	"discardSite":    {"locales": []string{"pt-BR"}},
+	"createPreview":  {"siteId": idSchema["example"], "pathPrefix": "/blog", "expiresInSeconds": 86400},
 	"createLocale":   {"siteId": idSchema["example"], "locale": "pt-BR"},
 	"updateLocale":   {"pathPrefix": "br"},
 	"createRoute":    {"siteId": idSchema["example"], "pathname": "/checkout"},
@@ -80,6 +82,7 @@ var bodyExamples = map[string]schema{
 var pathParams = map[string]param{
 	"siteId":            {doc: "Site id.", schema: idSchema},
 	"appId":             {doc: "App id.", schema: idSchema},
+	"previewId":         {doc: "Preview id.", schema: idSchema},
 	"publishId":         {doc: "Publish id.", schema: idSchema},
 	"pageId":            {doc: "Page id.", schema: idSchema},
 	"redirectId":        {doc: "Redirect id.", schema: idSchema},
@@ -92,6 +95,8 @@ var pathParams = map[string]param{
 type endpointText struct{ tag, summary, detail string }
 
 var endpointTexts = map[string]endpointText{
+	"getCredential": {"Apps", "Get the credential", "Returns what the key is and what it may do."},
+
 	"getWorkspace": {"Apps", "Get the workspace", "Returns the workspace of the key."},
 
 	"listApps":     {"Apps", "List apps", "Returns the oldest first."},
@@ -125,6 +130,11 @@ var endpointTexts = map[string]endpointText{
 	"resolveUrl": {"Rendering", "Resolve a URL", "Returns what a visitor of the URL gets, and why: a page, a redirect, a route or nothing. Reads the live version by default. Returns 404 if no site within reach has the origin, and 409 if several have it."},
 	"getSitemap": {"Rendering", "Get the sitemap", "Returns the pages that are online and not excluded from search engines in the locales of an origin, in the format of sitemaps.org, with alternates. Above 50,000 URLs or 50 MB it is an index of parts: sitemap.xml?part=1 and so on."},
 	"getRobots":  {"Rendering", "Get robots.txt", "Allows everything, and names the sitemap of the origin."},
+
+	"listPreviews":  {"Previews", "List previews", "Returns the oldest first. A preview that has ended is listed for 30 days."},
+	"createPreview": {"Previews", "Create a preview", "The response has the token, which is not shown again. It is sent as a key is, and reads the version of the site at and below the prefix, and nothing else: pages, locales, routes, what URLs resolve to, the sitemap and the site. Also needs the scope `read`. A preview does not outlast the app that creates it: returns 403 if it would."},
+	"getPreview":    {"Previews", "Get a preview", ""},
+	"deletePreview": {"Previews", "Delete a preview", "The token stops working at once."},
 
 	"listLocales":   {"Locales", "List locales", "Returns the oldest first."},
 	"createLocale":  {"Locales", "Create a locale", "Code, domain and effective path prefix are unique in a site."},

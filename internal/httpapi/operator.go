@@ -33,7 +33,7 @@ func (a *API) operate(w *responseWriter, r *request, original *http.Request, o o
 	if err := o.check(r.URL.RawQuery); err != nil {
 		return err
 	}
-	if err := r.who.Allow(cms.ScopeOperator, false); err != nil {
+	if err := r.who.Allow(cms.ScopeOperator, appsOnly); err != nil {
 		return err
 	}
 	o.handler.ServeHTTP(w, original)

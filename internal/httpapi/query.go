@@ -81,7 +81,7 @@ var (
 	paramAfter        = cursorParam("startingAfter")
 	paramRuntimeAfter = cursorParam("after")
 	paramVersion      = param{
-		name: "versionRef", doc: "The draft (working) version, the live (published) one, or what was live after a publish (publish:ID). The default is ref:draft, or ref:live for a Site API key of a site whose siteKeyAccess is live.",
+		name: "versionRef", doc: "The draft (working) version, the live (published) one, or what was live after a publish (publish:ID). The default is ref:draft, or ref:live for a Site API key of a site whose siteKeyAccess is live. A preview reads its own version alone.",
 		schema: versionSchema,
 		parse: func(q *query, v string) string {
 			q.versionGiven = true

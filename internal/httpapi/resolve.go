@@ -67,9 +67,10 @@ func newResolution(res service.Resolution) Resolution {
 	return wire
 }
 
-// liveUnlessGiven is the version of a request whose default is the live one.
+// liveUnlessGiven is the version of a request whose default is the live one, or that
+// of the preview.
 func (r *request) liveUnlessGiven() service.VersionRef {
-	if r.query.versionGiven {
+	if r.query.versionGiven || r.who.Preview != nil {
 		return r.query.version
 	}
 	return service.VersionRef{Version: cms.Live}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"galley/internal/cms"
+	"galley/internal/service"
 )
 
 // endpoint is a row of the route table, which routing, permission checks, body
@@ -16,7 +17,7 @@ type endpoint struct {
 	pattern  string
 	name     string // the operation's id
 	scope    cms.Scope
-	siteKey  bool // a Site key may do this too
+	audience service.Audience
 	params   []param
 	body     reflect.Type // nil: none
 	status   int          // of success
@@ -29,9 +30,11 @@ func (e *endpoint) bodyOptional() bool {
 	return e.body == nil || (e.body.Kind() == reflect.Struct && len(requiredFields(e.body)) == 0)
 }
 
-// tagged reports whether responses have an entity tag. Those with an App key
-// have none, since they can't be read again.
-func (e *endpoint) tagged() bool { return e.response != typ[AppWithKey]() }
+// tagged reports whether responses have an entity tag. Those with an App key or a
+// token have none, since they can't be read again.
+func (e *endpoint) tagged() bool {
+	return e.response != typ[AppWithKey]() && e.response != typ[PreviewWithToken]()
+}
 
 // path is the pattern as the OpenAPI document has it.
 func (e *endpoint) path() string { return withoutKinds.Replace(e.pattern) }

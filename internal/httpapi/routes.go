@@ -4,11 +4,16 @@ import (
 	"net/http"
 
 	"galley/internal/cms"
+	"galley/internal/service"
 )
 
+// The credentials that an endpoint is for. Previews may only read what is checked
+// against their version and prefix.
 const (
-	appsOnly   = false
-	siteKeyToo = true
+	appsOnly   = service.Apps
+	siteKeyToo = service.SiteKeys
+	previewToo = service.Previews
+	anyKey     = service.Anyone
 )
 
 // siteKeysOnly is the scope of what App keys can't do.
@@ -30,6 +35,7 @@ func (a *API) endpoints() []*endpoint {
 		raw      = []param{paramSkipValidation}
 	)
 	return []*endpoint{
+		{get, "/v2/me", "getCredential", read, anyKey, nil, nil, 200, typ[Credential](), a.getCredential},
 		{get, "/v2/workspace", "getWorkspace", admin, appsOnly, nil, nil, 200, typ[Workspace](), a.getWorkspace},
 
 		{get, "/v2/apps", "listApps", admin, appsOnly, list, nil, 200, typ[List[App]](), a.listApps},
@@ -43,17 +49,17 @@ func (a *API) endpoints() []*endpoint {
 
 		{get, "/v2/sites", "listSites", read, appsOnly, append([]param{paramWorkspaceID}, list...), nil, 200, typ[List[Site]](), a.listSites},
 		{post, "/v2/sites", "createSite", write, appsOnly, nil, typ[SiteCreate](), 201, typ[Site](), a.createSite},
-		{get, "/v2/sites/{siteId}", "getSite", read, siteKeyToo, nil, nil, 200, typ[Site](), a.getSite},
+		{get, "/v2/sites/{siteId}", "getSite", read, previewToo, nil, nil, 200, typ[Site](), a.getSite},
 		{patch, "/v2/sites/{siteId}", "updateSite", write, appsOnly, nil, typ[SitePatch](), 200, typ[Site](), a.updateSite},
 		{del, "/v2/sites/{siteId}", "deleteSite", write, appsOnly, nil, nil, 204, nil, a.deleteSite},
 		{post, "/v2/sites/{siteId}/restore", "restoreSite", write, appsOnly, nil, nil, 200, typ[Site](), a.restoreSite},
 		{post, "/v2/sites/{siteId}/duplicate", "duplicateSite", write, appsOnly, nil, typ[SiteDuplicate](), 201, typ[Site](), a.duplicateSite},
 		{post, "/v2/sites/{siteId}/rotate-key", "rotateSiteKey", write, appsOnly, nil, typ[KeyRotate](), 200, typ[Site](), a.rotateSiteKey},
-		{get, "/v2/sites/{siteId}/pages", "listSitePages", read, siteKeyToo, pageList, nil, 200, typ[List[Page]](), a.listPages},
+		{get, "/v2/sites/{siteId}/pages", "listSitePages", read, previewToo, pageList, nil, 200, typ[List[Page]](), a.listPages},
 
-		{get, "/v2/sites/{siteId}/sitemap.xml", "getSitemap", read, siteKeyToo, []param{paramOrigin, paramVersion, paramPart}, nil, 200, typ[XMLDocument](), a.getSitemap},
+		{get, "/v2/sites/{siteId}/sitemap.xml", "getSitemap", read, previewToo, []param{paramOrigin, paramVersion, paramPart}, nil, 200, typ[XMLDocument](), a.getSitemap},
 		{get, "/v2/sites/{siteId}/robots.txt", "getRobots", read, siteKeyToo, []param{paramOrigin}, nil, 200, typ[TextDocument](), a.getRobots},
-		{get, "/v2/resolve", "resolveUrl", read, siteKeyToo, []param{paramURL, paramResolveSiteID, paramVersion, paramInclude}, nil, 200, typ[Resolution](), a.resolveURL},
+		{get, "/v2/resolve", "resolveUrl", read, previewToo, []param{paramURL, paramResolveSiteID, paramVersion, paramInclude}, nil, 200, typ[Resolution](), a.resolveURL},
 
 		{get, "/v2/sites/{siteId}/changes", "listChanges", read, appsOnly, append([]param{paramPageIDs, paramRedirectIDs, paramLocales}, list...), nil, 200, typ[Review](), a.listChanges},
 		{post, "/v2/sites/{siteId}/publish", "publishSite", publish, appsOnly, nil, typ[PublishCreate](), 201, typ[Publish](), a.publishSite},
@@ -64,23 +70,28 @@ func (a *API) endpoints() []*endpoint {
 		{get, "/v2/publishes/{publishId}/changes", "listPublishChanges", read, appsOnly, list, nil, 200, typ[List[Change]](), a.listPublishChanges},
 		{post, "/v2/publishes/{publishId}/restore", "restorePublish", publish, appsOnly, nil, nil, 201, typ[Publish](), a.restorePublish},
 
-		{get, "/v2/locales", "listLocales", read, siteKeyToo, siteList, nil, 200, typ[List[Locale]](), a.listLocales},
+		{get, "/v2/previews", "listPreviews", read, appsOnly, siteList, nil, 200, typ[List[Preview]](), a.listPreviews},
+		{post, "/v2/previews", "createPreview", write, appsOnly, nil, typ[PreviewCreate](), 201, typ[PreviewWithToken](), a.createPreview},
+		{get, "/v2/previews/{previewId}", "getPreview", read, appsOnly, nil, nil, 200, typ[Preview](), a.getPreview},
+		{del, "/v2/previews/{previewId}", "deletePreview", write, appsOnly, nil, nil, 204, nil, a.deletePreview},
+
+		{get, "/v2/locales", "listLocales", read, previewToo, siteList, nil, 200, typ[List[Locale]](), a.listLocales},
 		{post, "/v2/locales", "createLocale", write, appsOnly, nil, typ[LocaleCreate](), 201, typ[Locale](), a.createLocale},
-		{get, "/v2/locales/{localeIdOrCode}", "getLocale", read, siteKeyToo, inSite, nil, 200, typ[Locale](), a.getLocale},
+		{get, "/v2/locales/{localeIdOrCode}", "getLocale", read, previewToo, inSite, nil, 200, typ[Locale](), a.getLocale},
 		{patch, "/v2/locales/{localeIdOrCode}", "updateLocale", write, appsOnly, inSite, typ[LocalePatch](), 200, typ[Locale](), a.updateLocale},
 		{del, "/v2/locales/{localeIdOrCode}", "deleteLocale", write, appsOnly, inSite, nil, 204, nil, a.deleteLocale},
 		{post, "/v2/locales/{localeIdOrCode}/restore", "restoreLocale", write, appsOnly, inSite, nil, 200, typ[Locale](), a.restoreLocale},
 
-		{get, "/v2/routes", "listRoutes", read, siteKeyToo, siteList, nil, 200, typ[List[Route]](), a.listRoutes},
+		{get, "/v2/routes", "listRoutes", read, previewToo, siteList, nil, 200, typ[List[Route]](), a.listRoutes},
 		{post, "/v2/routes", "createRoute", write, appsOnly, raw, typ[RouteCreate](), 201, typ[Route](), a.createRoute},
-		{get, "/v2/routes/{routeIdOrPathname...}", "getRoute", read, siteKeyToo, inSite, nil, 200, typ[Route](), a.getRoute},
+		{get, "/v2/routes/{routeIdOrPathname...}", "getRoute", read, previewToo, inSite, nil, 200, typ[Route](), a.getRoute},
 		{patch, "/v2/routes/{routeIdOrPathname...}", "updateRoute", write, appsOnly, append(raw, paramSiteID), typ[RoutePatch](), 200, typ[Route](), a.updateRoute},
 		{del, "/v2/routes/{routeIdOrPathname...}", "deleteRoute", write, appsOnly, inSite, nil, 204, nil, a.deleteRoute},
 
-		{get, "/v2/redirects", "listRedirects", read, siteKeyToo, append([]param{paramListSiteID, paramRedirectLocale, paramSourcePrefix, paramVersion}, list...), nil, 200, typ[List[Redirect]](), a.listRedirects},
+		{get, "/v2/redirects", "listRedirects", read, previewToo, append([]param{paramListSiteID, paramRedirectLocale, paramSourcePrefix, paramVersion}, list...), nil, 200, typ[List[Redirect]](), a.listRedirects},
 		{post, "/v2/redirects", "createRedirect", write, appsOnly, nil, typ[RedirectCreate](), 201, typ[Redirect](), a.createRedirect},
 		{post, "/v2/redirects/batch", "batchRedirects", write, appsOnly, nil, typ[RedirectBatch](), 200, typ[BatchOfRedirects](), a.batchRedirects},
-		{get, "/v2/redirects/{redirectId}", "getRedirect", read, siteKeyToo, []param{paramVersion}, nil, 200, typ[Redirect](), a.getRedirect},
+		{get, "/v2/redirects/{redirectId}", "getRedirect", read, previewToo, []param{paramVersion}, nil, 200, typ[Redirect](), a.getRedirect},
 		{patch, "/v2/redirects/{redirectId}", "updateRedirect", write, appsOnly, nil, typ[RedirectPatch](), 200, typ[Redirect](), a.updateRedirect},
 		{del, "/v2/redirects/{redirectId}", "deleteRedirect", write, appsOnly, nil, nil, 204, nil, a.deleteRedirect},
 		{post, "/v2/redirects/{redirectId}/restore", "restoreRedirect", write, appsOnly, nil, nil, 200, typ[Redirect](), a.restoreRedirect},
@@ -89,17 +100,17 @@ func (a *API) endpoints() []*endpoint {
 		{get, "/v5/pages", "listRuntimePages", siteKeysOnly, siteKeyToo, []param{paramLimit, paramRuntimeAfter, paramSortBy, paramSortDirection, paramIncludeOffline, paramPathPrefix, paramLocale}, nil, 200, typ[RuntimePages](), a.listRuntimePages},
 		{get, "/v3/pages/{pathname...}", "getRuntimePage", siteKeysOnly, siteKeyToo, []param{paramLocale}, nil, 200, typ[RuntimePage](), a.getRuntimePage},
 
-		{get, "/v6/pages", "listPages", read, siteKeyToo, append([]param{paramListSiteID}, pageList...), nil, 200, typ[List[Page]](), a.listPages},
+		{get, "/v6/pages", "listPages", read, previewToo, append([]param{paramListSiteID}, pageList...), nil, 200, typ[List[Page]](), a.listPages},
 		{post, "/v6/pages", "createPage", write, appsOnly, nil, typ[PageCreate](), 201, typ[Page](), a.createPage},
 		{post, "/v6/pages/batch", "batchPages", write, appsOnly, nil, typ[PageBatch](), 200, typ[Batch](), a.batchPages},
-		{get, "/v6/pages/{pageIdOrPathname...}", "getPage", read, siteKeyToo, append(pageRead, paramInclude), nil, 200, typ[Page](), a.getPage},
+		{get, "/v6/pages/{pageIdOrPathname...}", "getPage", read, previewToo, append(pageRead, paramInclude), nil, 200, typ[Page](), a.getPage},
 		{patch, "/v6/pages/{pageIdOrPathname...}", "updatePage", write, appsOnly, inLocale, typ[PagePatch](), 200, typ[Page](), a.updatePage},
 		{del, "/v6/pages/{pageIdOrPathname...}", "deletePage", write, appsOnly, inLocale, nil, 204, nil, a.deletePage},
 		{post, "/v6/pages/{pageId:id}/restore", "restorePage", write, appsOnly, nil, nil, 200, typ[Page](), a.restorePage},
 		{post, "/v6/pages/{pageId:id}/publish", "publishPage", publish, appsOnly, nil, nil, 201, typ[Publish](), a.publishPage},
 		{post, "/v6/pages/{pageId:id}/discard", "discardPage", write, appsOnly, nil, nil, 200, typ[Page](), a.discardPage},
 		{get, "/v6/pages/{pageId:id}/publishes", "listPagePublishes", read, appsOnly, list, nil, 200, typ[List[Publish]](), a.listPagePublishes},
-		{get, "/v6/pages/{pageId:id}/content", "getContent", read, siteKeyToo, []param{paramLocale, paramVersion}, nil, 200, typ[Content](), a.getContent},
+		{get, "/v6/pages/{pageId:id}/content", "getContent", read, previewToo, []param{paramLocale, paramVersion}, nil, 200, typ[Content](), a.getContent},
 		{put, "/v6/pages/{pageId:id}/content", "putContent", write, appsOnly, []param{paramLocale}, typ[contentText](), 200, typ[Content](), a.putContent},
 		{del, "/v6/pages/{pageId:id}/content", "deleteContent", write, appsOnly, []param{paramLocale}, nil, 204, nil, a.deleteContent},
 		{get, "/v6/pages/{pageId:id}/content/diff", "diffContent", read, appsOnly, []param{paramFrom, paramTo, paramLocale}, nil, 200, typ[ContentDiff](), a.diffContent},

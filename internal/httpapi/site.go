@@ -13,12 +13,13 @@ type Site struct {
 	WorkspaceID             cms.ID            `json:"workspaceId" doc:"The workspace that owns the site."`
 	Name                    string            `json:"name" doc:"Name of the site." example:"Shop"`
 	HostOrigin              *string           `json:"hostOrigin" format:"uri" doc:"Origin under which the site is served." example:"https://www.example.com"`
-	PublicAPIKey            cms.ID            `json:"publicApiKey" doc:"The Site API key: it reads this site and nothing else."`
+	PublicAPIKey            cms.ID            `json:"publicApiKey,omitzero" doc:"The Site API key: it reads this site and nothing else. Previews are not shown it."`
 	SiteKeyAccess           cms.SiteKeyAccess `json:"siteKeyAccess" doc:"Which versions the Site API key reads: draft is both, live is the live one alone. With live, versionRef defaults to ref:live for that key."`
 	DefaultLocale           string            `json:"defaultLocale" doc:"Code of the default locale." example:"en-US"`
 	DefaultLocalePathPrefix *string           `json:"defaultLocalePathPrefix" doc:"Path prefix of the default locale; null means the root." example:"en"`
 	LocaleManagementMode    cms.LocaleMode    `json:"localeManagementMode" doc:"Whether locales are managed here or by another system."`
 	AutoRedirects           bool              `json:"autoRedirects" doc:"Whether a publish that moves a page leaves a redirect at the old pathname." example:"true"`
+	PreviewURLTemplate      *string           `json:"previewUrlTemplate" doc:"The URL of previews, with {pathname}, {locale} and {token} for their values." example:"https://www.example.com{pathname}?preview={token}"`
 	CreatedAt               timestamp         `json:"createdAt" doc:"Creation time."`
 	UpdatedAt               timestamp         `json:"updatedAt" doc:"Last update time."`
 }
@@ -28,7 +29,7 @@ func newSite(s cms.Site) Site {
 		Object: "site", ID: s.ID, WorkspaceID: s.WorkspaceID, Name: s.Name, HostOrigin: s.HostOrigin,
 		PublicAPIKey: s.PublicAPIKey, SiteKeyAccess: s.KeyAccess, DefaultLocale: s.DefaultLocale.Code,
 		DefaultLocalePathPrefix: s.DefaultLocale.PathPrefix, LocaleManagementMode: s.LocaleMode, AutoRedirects: s.AutoRedirects,
-		CreatedAt: newTimestamp(s.CreatedAt), UpdatedAt: newTimestamp(s.UpdatedAt),
+		PreviewURLTemplate: s.PreviewURLTemplate, CreatedAt: newTimestamp(s.CreatedAt), UpdatedAt: newTimestamp(s.UpdatedAt),
 	}
 }
 
@@ -41,12 +42,14 @@ type SiteCreate struct {
 	SiteKeyAccess        cms.Opt[cms.SiteKeyAccess] `json:"siteKeyAccess" default:"draft" doc:"Which versions the Site API key reads: draft is both, live is the live one alone. Choose live before the key goes into a browser."`
 	LocaleManagementMode cms.Opt[cms.LocaleMode]    `json:"localeManagementMode" default:"internal" doc:"Whether locales are managed here or by another system."`
 	AutoRedirects        cms.Opt[bool]              `json:"autoRedirects" default:"true" doc:"Whether a publish that moves a page leaves a redirect at the old pathname."`
+	PreviewURLTemplate   cms.Opt[*string]           `json:"previewUrlTemplate" maxLength:"2048" doc:"The URL of previews, http or https, with {pathname}, {locale} and {token} for their values." example:"https://www.example.com{pathname}?preview={token}"`
 }
 
 func (b SiteCreate) domain(p *cms.Problems) cms.NewSite {
 	return clean(p, cms.NewSite{WorkspaceID: b.WorkspaceID, SitePatch: cms.SitePatch{
 		Name: b.Name, HostOrigin: b.HostOrigin, DefaultLocale: b.DefaultLocale, KeyAccess: b.SiteKeyAccess, LocaleMode: b.LocaleManagementMode,
-		AutoRedirects: b.AutoRedirects,
+		AutoRedirects:      b.AutoRedirects,
+		PreviewURLTemplate: b.PreviewURLTemplate,
 	}})
 }
 
@@ -59,6 +62,7 @@ type SitePatch struct {
 	KeyAccess               cms.Opt[cms.SiteKeyAccess] `json:"siteKeyAccess" doc:"Which versions the Site API key reads: draft is both, live is the live one alone. Choose live before the key goes into a browser."`
 	LocaleMode              cms.Opt[cms.LocaleMode]    `json:"localeManagementMode" doc:"Whether locales are managed here or by another system."`
 	AutoRedirects           cms.Opt[bool]              `json:"autoRedirects" doc:"Whether a publish that moves a page leaves a redirect at the old pathname."`
+	PreviewURLTemplate      cms.Opt[*string]           `json:"previewUrlTemplate" maxLength:"2048" doc:"The URL of previews, http or https, with {pathname}, {locale} and {token} for their values." example:"https://www.example.com{pathname}?preview={token}"`
 }
 
 func (b SitePatch) domain(p *cms.Problems) cms.SitePatch { return clean(p, cms.SitePatch(b)) }
@@ -93,6 +97,9 @@ func (a *API) createSite(r *request) (response, error) {
 
 func (a *API) getSite(r *request) (response, error) {
 	s, err := a.svc.Site(r.Context(), r.who, r.pathID)
+	if r.who.Preview != nil {
+		s.PublicAPIKey = cms.NoID
+	}
 	return ok(newSite(s)).of(s.ID), err
 }
 

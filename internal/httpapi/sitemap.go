@@ -112,7 +112,7 @@ type sitemapPart struct {
 
 // sitemapPlan returns the plan of a large sitemap from memory, or makes one.
 func (a *API) sitemapPlan(r *request, m service.Sitemap, version service.VersionRef) (sitemapPlan, error) {
-	key := fmt.Sprint(r.pathID, m.Origin, version)
+	key := fmt.Sprint(r.pathID, m.Origin, version, m.Under)
 	if known, ok := a.cache.sitemaps.GetIfPresent(key); ok && a.cache.isCurrent(known.reading) {
 		return known, nil
 	}

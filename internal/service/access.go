@@ -10,24 +10,35 @@ import (
 	"galley/internal/cms"
 )
 
-// Caller is the sender of a request: an app, or the holder of a Site key.
+// Caller is the sender of a request: an app, or the holder of a Site key or of a
+// preview token.
 type Caller struct {
-	App  *cms.App
-	Site *cms.Site // set for a Site key
+	App     *cms.App
+	Site    *cms.Site    // set for a Site key and for a preview
+	Preview *cms.Preview // set for a preview
 
-	Request Request // for the audit trail
+	Ends    *time.Time // when the key stops working; nil: it does not
+	Request Request    // for the audit trail
 }
 
 // ID is the credential's id, for logs and limits; never the key itself.
 func (c Caller) ID() cms.ID {
-	if c.App != nil {
+	switch {
+	case c.App != nil:
 		return c.App.ID
+	case c.Preview != nil:
+		return c.Preview.ID
 	}
 	return c.Site.ID
 }
 
-// Subject is the subject whose changes invalidate what is known of the caller.
-func (c Caller) Subject() cms.Subject { return cms.Subject{ID: c.ID()} }
+// Subjects are those whose changes invalidate what is known of the caller.
+func (c Caller) Subjects() []cms.Subject {
+	if c.Preview != nil {
+		return []cms.Subject{{ID: c.Preview.ID}, {ID: c.Site.ID}}
+	}
+	return []cms.Subject{{ID: c.ID()}}
+}
 
 // WorkspaceID is the workspace that the caller belongs to.
 func (c Caller) WorkspaceID() cms.ID {
@@ -53,7 +64,7 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 		return Caller{}, err
 	}
 	s.callers.Set(cms.AppKey(key).Hash(), known)
-	s.usage.note(known.App, now)
+	s.usage.note(known.Caller, now)
 	return known.Caller, nil
 }
 
@@ -61,16 +72,17 @@ func (s *Service) Authenticate(ctx context.Context, key string) (Caller, error) 
 func (s *Service) Recognize(key string) (Caller, bool) {
 	now := s.now()
 	known, ok := s.callers.GetIfPresent(cms.AppKey(key).Hash()) // keys are not kept in memory
-	if !ok || !now.Before(known.until) || !s.changes.unchanged(known.asOf, known.Subject()) {
+	if !ok || !now.Before(known.until) || !s.changes.unchanged(known.asOf, known.about...) {
 		return Caller{}, false
 	}
-	s.usage.note(known.App, now)
+	s.usage.note(known.Caller, now)
 	return known.Caller, true
 }
 
 // knownCaller is the owner of a key.
 type knownCaller struct {
 	Caller
+	about []cms.Subject
 	asOf  int64     // the version of the store before it was read
 	until time.Time // it has to be read again from then on
 }
@@ -84,50 +96,64 @@ const (
 
 func (s *Service) findKey(ctx context.Context, key string, now time.Time) (knownCaller, error) {
 	known := knownCaller{asOf: s.changes.version(), until: now.Add(callerTTL)}
-	var end *time.Time
 	var err error
 	if appKey, ok := cms.ParseAppKey(key); ok {
 		known.App = new(cms.App)
-		*known.App, end, err = s.store.AppByKey(ctx, appKey.Hash(), now)
+		*known.App, known.Ends, err = s.store.AppByKey(ctx, appKey.Hash(), now)
 	} else if siteKey, ok := cms.ParseSiteKey(key); ok {
 		known.Site = new(cms.Site)
-		*known.Site, end, err = s.store.SiteByKey(ctx, siteKey, now)
+		*known.Site, known.Ends, err = s.store.SiteByKey(ctx, siteKey, now)
+	} else if token, ok := cms.ParsePreviewToken(key); ok {
+		known.Preview, known.Site = new(cms.Preview), new(cms.Site)
+		if *known.Preview, err = s.store.PreviewByToken(ctx, token.Hash(), now); err == nil {
+			known.Ends = &known.Preview.ExpiresAt
+			*known.Site, err = s.store.Site(ctx, known.Preview.SiteID)
+		}
 	}
 	switch {
 	case cms.CodeOf(err) == cms.CodeNotFound, known.App == nil && (known.Site == nil || known.Site.DeletedAt != nil):
 		return known, cms.ErrUnauthorized
-	case end != nil && end.Before(known.until):
-		known.until = *end
+	case known.Ends != nil && known.Ends.Before(known.until):
+		known.until = *known.Ends
 	}
+	known.about = known.Subjects()
 	return known, err
 }
 
-// usage remembers when apps were last used, so that a request need not write it.
+// usage remembers when apps and previews were last used, so that a request need
+// not write it.
 type usage struct {
 	mu   sync.Mutex
-	apps map[cms.ID]appUse
+	used map[cms.ID]use
 }
 
-type appUse struct {
-	workspaceID cms.ID
-	at          time.Time
+type use struct {
+	ownerID cms.ID // the workspace of an app, the site of a preview
+	preview bool
+	at      time.Time
 }
 
-// note notes the use of an app. The use of a Site key is not noted.
-func (u *usage) note(app *cms.App, at time.Time) {
-	if app == nil {
+// note notes the use of an app or a preview. The use of a Site key is not noted.
+func (u *usage) note(who Caller, at time.Time) {
+	noted := use{at: at}
+	switch {
+	case who.App != nil:
+		noted.ownerID = who.App.WorkspaceID
+	case who.Preview != nil:
+		noted.ownerID, noted.preview = who.Site.ID, true
+	default:
 		return
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.apps[app.ID] = appUse{app.WorkspaceID, at}
+	u.used[who.ID()] = noted
 }
 
-// SaveUsage stores when apps were last used.
+// SaveUsage stores when apps and previews were last used.
 func (s *Service) SaveUsage(ctx context.Context) error {
 	s.usage.mu.Lock()
-	used := s.usage.apps
-	s.usage.apps = map[cms.ID]appUse{}
+	used := s.usage.used
+	s.usage.used = map[cms.ID]use{}
 	s.usage.mu.Unlock()
 	if len(used) == 0 {
 		return nil
@@ -135,7 +161,11 @@ func (s *Service) SaveUsage(ctx context.Context) error {
 	return s.write(ctx, func(tx cms.Tx) error {
 		// All nodes use one order, or two could deadlock.
 		for _, id := range cms.SortIDs(slices.Collect(maps.Keys(used))) {
-			if err := tx.TouchApp(ctx, used[id].workspaceID, id, used[id].at); err != nil {
+			touch := tx.TouchApp
+			if used[id].preview {
+				touch = tx.TouchPreview
+			}
+			if err := touch(ctx, used[id].ownerID, id, used[id].at); err != nil {
 				return err
 			}
 		}
@@ -143,13 +173,30 @@ func (s *Service) SaveUsage(ctx context.Context) error {
 	})
 }
 
-// Allow checks the caller's scope, whatever the resource. Site keys have no
-// scopes: they read, where an endpoint allows it. Without a scope, only they do.
-func (c Caller) Allow(scope cms.Scope, siteKeyToo bool) error {
+// Audience is the kinds of credentials that may make a request, each with those
+// before it.
+type Audience int
+
+// The audiences.
+const (
+	Apps Audience = iota
+	SiteKeys
+	Previews
+	Anyone // whatever its scopes
+)
+
+// Allow checks the caller's scope, whatever the resource. Site keys and previews
+// have no scopes: they read, where an endpoint allows it. Without a scope, only Site
+// keys do.
+func (c Caller) Allow(scope cms.Scope, audience Audience) error {
 	switch {
+	case audience == Anyone:
+		return nil
 	case c.App != nil && scope == "":
 		return cms.Forbidden("An App key can't do this, use the key of the site")
-	case c.App == nil && !siteKeyToo:
+	case c.Preview != nil && audience < Previews:
+		return cms.Forbidden("A preview can't do this")
+	case c.App == nil && audience < SiteKeys:
 		return cms.Forbidden("A Site key can't do this, use an App key")
 	case c.App != nil && !c.App.Has(scope):
 		return cms.Forbidden("The App key lacks the scope " + string(scope))
@@ -173,6 +220,14 @@ func (c Caller) mayReach(siteID cms.ID) bool {
 	return c.Site.ID == siteID
 }
 
+// SiteIDs are the only sites that the caller may reach; nil: all of its workspace.
+func (c Caller) SiteIDs() []cms.ID {
+	if c.App != nil {
+		return c.App.SiteIDs
+	}
+	return []cms.ID{c.Site.ID}
+}
+
 // checkSite returns a site that exists and that the caller may reach. It takes
 // what a read returns.
 func (c Caller) checkSite(site cms.Site, err error) (cms.Site, error) {
@@ -187,8 +242,14 @@ func (c Caller) checkSite(site cms.Site, err error) (cms.Site, error) {
 
 // mayRead checks the right to a version of a site's pages. A key that reads the
 // live version alone does not read what was live before: it may have been
-// withdrawn.
+// withdrawn. A preview reads its own version.
 func (c Caller) mayRead(site cms.Site, ref VersionRef) error {
+	if c.Preview != nil {
+		if ref != c.DefaultVersion() {
+			return cms.Forbidden("This preview is of another version, leave versionRef out")
+		}
+		return nil
+	}
 	live := ref.Version == cms.Live && ref.Publish == cms.NoID
 	if c.App == nil && !live && site.KeyAccess == cms.AccessLive {
 		return cms.Forbidden("This Site key reads the live version only, pass versionRef=ref:live or leave it out")
@@ -198,10 +259,42 @@ func (c Caller) mayRead(site cms.Site, ref VersionRef) error {
 
 // DefaultVersion is the version that the caller reads unless it names one.
 func (c Caller) DefaultVersion() VersionRef {
-	if c.App == nil && c.Site.KeyAccess == cms.AccessLive {
+	if c.Preview != nil && c.Preview.PublishID != cms.NoID {
+		return VersionRef{Version: cms.Live, Publish: c.Preview.PublishID}
+	}
+	if c.Preview == nil && c.App == nil && c.Site.KeyAccess == cms.AccessLive {
 		return VersionRef{Version: cms.Live}
 	}
 	return VersionRef{Version: cms.Draft}
+}
+
+// DefaultLocale is the id of the locale in which the caller reads unless it names
+// one; "" is that of the site.
+func (c Caller) DefaultLocale() string {
+	if c.Preview == nil || c.Preview.LocaleID == cms.NoID {
+		return ""
+	}
+	return c.Preview.LocaleID.String()
+}
+
+var errOutside = cms.Forbidden("This is outside of the preview")
+
+// maySee checks the right to a pathname of a site that the caller may reach.
+func (c Caller) maySee(pathname string) error {
+	if c.Preview != nil && !c.Preview.Covers(pathname) {
+		return errOutside
+	}
+	return nil
+}
+
+// mayLookUp checks the right to what a reference names by its pathname, before it is
+// looked up. A site that the caller may not reach is refused elsewhere.
+func (c Caller) mayLookUp(ref Ref) error {
+	pathname, err := cms.CanonicalPathname(ref.Name)
+	if c.Preview == nil || ref.ID != cms.NoID || ref.SiteID != c.Site.ID || err != nil {
+		return nil
+	}
+	return c.maySee(pathname)
 }
 
 // target is the resource that a request addresses: a site, or a child of one.
@@ -271,6 +364,13 @@ func ofLocale(ref Ref) target {
 		if err == nil {
 			_, err = findLocale(locales, Ref{ID: id})
 		}
+		return err
+	}}
+}
+
+func ofPreview(id cms.ID) target {
+	return target{kind: cms.KindPreview, ref: Ref{ID: id}, exists: func(ctx context.Context, r cms.Reader, siteID, id cms.ID) error {
+		_, err := existingPreview(r.Preview(ctx, siteID, id))
 		return err
 	}}
 }

@@ -61,6 +61,8 @@ func (s *Service) auditState(resource any) []byte {
 		deletedAt = r.DeletedAt
 	case cms.Route:
 		deletedAt = r.DeletedAt
+	case PreviewView:
+		deletedAt = r.DeletedAt
 	case LocaleView:
 		deletedAt = r.DeletedAt
 	case PageView:

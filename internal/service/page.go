@@ -54,6 +54,9 @@ type localizedPage struct {
 }
 
 func (s *Service) readPage(ctx context.Context, who Caller, q ReadPage) (found localizedPage, err error) {
+	if err := who.mayLookUp(q.Ref); err != nil {
+		return found, err
+	}
 	siteID := q.Ref.SiteID
 	err = s.read(ctx, who, &siteID, func(ctx context.Context, from cms.Source) (err error) {
 		var ok bool
@@ -63,6 +66,9 @@ func (s *Service) readPage(ctx context.Context, who Caller, q ReadPage) (found l
 		siteID = found.SiteID
 		return err
 	})
+	if err == nil {
+		err = who.maySee(found.In(found.lv.localeID).Values.Pathname)
+	}
 	return found, err
 }
 

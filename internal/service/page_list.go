@@ -31,6 +31,12 @@ type PageList struct {
 func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (PageList, error) {
 	var list PageList
 	siteID := ask.Query.SiteID
+	if who.Preview != nil && siteID == who.Site.ID {
+		var ok bool
+		if ask.Query.PathPrefix, ask.Query.Under, ok = who.Preview.Within(ask.Query.PathPrefix); !ok {
+			return list, errOutside
+		}
+	}
 	err := s.read(ctx, who, &siteID, func(ctx context.Context, from cms.Source) (err error) {
 		var ok bool
 		if list, ok = s.findPages(ctx, from, who, ask); !ok {

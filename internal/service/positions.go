@@ -47,8 +47,8 @@ var prefixSeed = maphash.MakeSeed()
 // walkOf uses the id of the locale, since another one may become the default.
 func walkOf(who Caller, q cms.PageQuery, lv localeView) walk {
 	prefix := maphash.String(prefixSeed, q.PathPrefix)
-	q.LocaleID, q.PathPrefix = lv.id, ""
-	q.After, q.Limit = nil, 0 // the limit may change from request to request
+	q.LocaleID, q.PathPrefix, q.Under = lv.id, "", "" // the caller decides what is under what
+	q.After, q.Limit = nil, 0                         // the limit may change from request to request
 	return walk{who.ID(), q, prefix}
 }
 

@@ -56,6 +56,9 @@ func (s *Service) Redirect(ctx context.Context, who Caller, id cms.ID, ref Versi
 		}
 		found, err := r.Redirect(ctx, f.site.ID, version, id)
 		found, err = existingRedirect(f.locales, found, err)
+		if err == nil {
+			err = who.maySee(found.Source)
+		}
 		return f.viewRedirect(found), err
 	})
 }
@@ -85,6 +88,9 @@ func (s *Service) Redirects(ctx context.Context, who Caller, ask ReadRedirects) 
 	asOf := s.changes.version()
 	return viewSite(ctx, s, who, ofSite(ask.SiteID), func(ctx context.Context, r cms.Reader, f siteSnapshot) (list RedirectList, err error) {
 		q := cms.RedirectQuery{SiteID: ask.SiteID, SourcePrefix: ask.SourcePrefix, Limit: ask.List.Limit}
+		if who.Preview != nil {
+			q.Under = who.Preview.PathPrefix
+		}
 		if q.Version, err = f.version(ctx, r, who, ask.Version); err != nil {
 			return list, err
 		}

@@ -75,7 +75,7 @@ func (s *Service) readReplica(ctx context.Context, who Caller, siteID *cms.ID, r
 		return false
 	}
 	current := func(siteID cms.ID) bool {
-		return s.changes.unchanged(at.asOf, append(cms.SubjectsOf(siteID, cms.Draft), who.Subject())...)
+		return s.changes.unchanged(at.asOf, append(cms.SubjectsOf(siteID, cms.Draft), who.Subjects()...)...)
 	}
 	if !current(*siteID) {
 		return false

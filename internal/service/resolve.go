@@ -109,7 +109,7 @@ func (s *Service) Resolve(ctx context.Context, who Caller, q ReadURL) (Resolutio
 		case absolute && !slices.Contains(f.locales.Origins(f.site), at.origin):
 			return none, cms.NotFound(cms.KindSite)
 		}
-		res, err := f.resolve(ctx, r, version, at)
+		res, err := f.resolve(ctx, r, who, version, at)
 		if err == nil && q.Content && res.Page != nil {
 			err = res.Page.readContent(ctx, r)
 		}
@@ -121,11 +121,7 @@ func (s *Service) Resolve(ctx context.Context, who Caller, q ReadURL) (Resolutio
 
 // siteAt finds the one site with an origin that the caller may reach.
 func (s *Service) siteAt(ctx context.Context, who Caller, origin string) (cms.ID, error) {
-	only := []cms.ID{who.ID()} // of a Site key: its site
-	if who.App != nil {
-		only = who.App.SiteIDs
-	}
-	ids, err := s.store.SitesByOrigin(ctx, who.WorkspaceID(), only, origin)
+	ids, err := s.store.SitesByOrigin(ctx, who.WorkspaceID(), who.SiteIDs(), origin)
 	switch {
 	case err != nil:
 		return cms.NoID, err
@@ -138,9 +134,12 @@ func (s *Service) siteAt(ctx context.Context, who Caller, origin string) (cms.ID
 }
 
 // resolve finds what an address of the site leads to in a version.
-func (f siteSnapshot) resolve(ctx context.Context, r cms.Reader, version cms.Version, at address) (Resolution, error) {
+func (f siteSnapshot) resolve(ctx context.Context, r cms.Reader, who Caller, version cms.Version, at address) (Resolution, error) {
 	res := Resolution{Kind: ResolvedNone, SiteID: f.site.ID, Alternates: []Alternate{}, Steps: []ResolutionStep{}}
 	found, ok := f.locales.Locate(f.site, at.origin, at.path)
+	if err := who.maySee(found.Pathname); err != nil {
+		return res, err
+	}
 	if !ok {
 		res.step("locale", "No locale of the site is served at this address")
 		return res, nil

@@ -9,12 +9,19 @@ import (
 
 // Route reads a route.
 func (s *Service) Route(ctx context.Context, who Caller, ref Ref) (cms.Route, error) {
+	if err := who.mayLookUp(ref); err != nil {
+		return cms.Route{}, err
+	}
 	return viewSite(ctx, s, who, ofRoute(ref), func(ctx context.Context, r cms.Reader, f siteSnapshot) (cms.Route, error) {
 		id, err := findRoute(ctx, r, f.site.ID, ref)
 		if err != nil {
 			return cms.Route{}, err
 		}
-		return existingRoute(r.Route(ctx, f.site.ID, id))
+		route, err := existingRoute(r.Route(ctx, f.site.ID, id))
+		if err == nil {
+			err = who.maySee(route.Pathname)
+		}
+		return route, err
 	})
 }
 
@@ -77,7 +84,11 @@ func (s *Service) Routes(ctx context.Context, who Caller, siteID cms.ID, q cms.L
 		if err != nil {
 			return list, err
 		}
-		routes, err := r.Routes(ctx, siteID, q)
+		under := ""
+		if who.Preview != nil {
+			under = who.Preview.PathPrefix
+		}
+		routes, err := r.Routes(ctx, siteID, under, q)
 		return cms.CutList(routes, q.Limit), err
 	})
 }

@@ -58,7 +58,7 @@ type AuditState func(resource any) []byte
 func New(store Store, clock func() time.Time, encode AuditState) *Service {
 	return &Service{
 		store: store, clock: clock, encode: encode, Guard: DefaultGuard, positions: newPositions(),
-		usage:        usage{apps: map[cms.ID]appUse{}},
+		usage:        usage{used: map[cms.ID]use{}},
 		bigWork:      bigWork{jobs: newSemaphores(1, maxBigJobs)},
 		sites:        newSemaphores(siteWriters, maxSiteUsers),
 		reviews:      newSemaphores(maxReviews-1, maxReviewUsers),
@@ -97,7 +97,7 @@ func (e Empty) check() error {
 // matches everything.
 type Match[T any] func(current T) bool
 
-// Ref names a locale, page, route or publish: by id, or by its code or pathname within
+// Ref names a locale, page, route, publish or preview: by id, or by its code or pathname within
 // a site. With an id, SiteID may still be given and must then be its site.
 type Ref struct {
 	ID     cms.ID

@@ -18,7 +18,10 @@ type ReadSitemap struct {
 // Sitemap is the pages of a version that are online and not excluded from search
 // engines, at one origin. A live version stays as it was when the sitemap was opened.
 type Sitemap struct {
-	Origin  string
+	Origin string
+	// Under is the pathname at and below which the pages are; "/": all.
+	Under   string
+	who     Caller
 	version cms.Version
 	site    siteSnapshot
 	store   cms.Source
@@ -46,7 +49,10 @@ var (
 // OpenSitemap checks the right to a sitemap, and that there is one.
 func (s *Service) OpenSitemap(ctx context.Context, who Caller, q ReadSitemap) (Sitemap, error) {
 	return viewSite(ctx, s, who, ofSite(q.SiteID), func(ctx context.Context, r cms.Reader, f siteSnapshot) (m Sitemap, err error) {
-		m = Sitemap{site: f, store: s.store, About: cms.SubjectsOf(q.SiteID, q.Version.Version)}
+		m = Sitemap{Under: "/", who: who, site: f, store: s.store, About: cms.SubjectsOf(q.SiteID, q.Version.Version)}
+		if who.Preview != nil {
+			m.Under = who.Preview.PathPrefix
+		}
 		if m.version, err = f.version(ctx, r, who, q.Version); err != nil {
 			return m, err
 		}
@@ -82,6 +88,9 @@ const sitemapChunk = 500
 func (m Sitemap) Next(ctx context.Context, after SitemapPlace) (entries []SitemapURL, next SitemapPlace, err error) {
 	q := cms.PageQuery{
 		SiteID: m.site.site.ID, Version: m.version, PathPrefix: "/", Sort: cms.SortPath, IncludeOffline: true, After: after, Limit: sitemapChunk - 1,
+	}
+	if !m.site.localized() {
+		q.Under = m.Under
 	}
 	err = m.store.View(ctx, func(r cms.Reader) error {
 		rows, err := r.Pages(ctx, q, false)
@@ -150,10 +159,11 @@ func (m Sitemap) entries(page cms.Page) []SitemapURL {
 const maxSitemapURL = 2048
 
 // indexed returns the URL of a page in a locale if it is in a sitemap: the page is
-// online there, not excluded, and no other locale has the address.
+// online there, not excluded, within the preview if it is for one, and no other
+// locale has the address.
 func (m Sitemap) indexed(l cms.Locale, v cms.Values) (string, bool) {
 	url, ok := m.site.site.URL(l, v.Pathname)
-	if !ok || len(url) > maxSitemapURL || !v.IsOnline || (v.ExcludedFromSearchEngines != nil && *v.ExcludedFromSearchEngines) {
+	if !ok || m.who.maySee(v.Pathname) != nil || len(url) > maxSitemapURL || !v.IsOnline || (v.ExcludedFromSearchEngines != nil && *v.ExcludedFromSearchEngines) {
 		return "", false
 	}
 	place := m.site.site.Place(l)

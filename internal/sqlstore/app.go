@@ -24,10 +24,7 @@ func scanApp(r row) (cms.App, error) {
 	if err != nil {
 		return a, err
 	}
-	a.Rate = orEmpty(rate)
-	if madeBy != nil {
-		a.MadeBy = *madeBy
-	}
+	a.Rate, a.MadeBy = orEmpty(rate), orNoID(madeBy)
 	for scope := range strings.SplitSeq(scopes, ",") {
 		a.Scopes = append(a.Scopes, cms.Scope(scope))
 	}

@@ -169,7 +169,19 @@ func (l listed) where(s source, localeID cms.ID, state int) (where string, args 
 			args = append(args, end)
 		}
 	}
-	return where, args
+	below, belowArgs := atOrBelow("p.pathname", l.Under)
+	return where + below, append(args, belowArgs...)
+}
+
+// atOrBelow returns the condition that the pathname in a column is at or below
+// another, as a range of an index and what is left of it.
+func atOrBelow(column, pathname string) (and string, args []any) {
+	if pathname == "" || pathname == "/" {
+		return "", nil
+	}
+	// A zero comes after the slash.
+	return fmt.Sprintf(` and %[1]s >= ? and %[1]s < ? and (%[1]s = ? or %[1]s >= ?)`, column),
+		[]any{pathname, pathname + "0", pathname, pathname + "/"}
 }
 
 // inherited returns two conditions on default rows: the locale does not override

@@ -323,6 +323,7 @@ func useEverything(t *testing.T, q queries, site cms.Site) {
 	useKeptAnswers(t, q, app.ID)
 	useRedirects(t, q, site, locale)
 	do(t, useContents(ctx, q, site.ID))
+	usePreviews(t, q, site.ID, list)
 	do(t, q.HideLocale(ctx, site.ID, locale.ID))
 	do(t, q.ShowLocale(ctx, site.ID, locale.ID))
 	do(t, q.ReleasePathnames(ctx, site.ID, claims))
@@ -370,7 +371,8 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 		func() error { _, err := q.Revision(ctx, site.ID); return err },
 		func() error { _, err := q.LockRevision(ctx, site.WorkspaceID, site.ID, cms.LockShared); return err },
 		func() error { _, err := q.LocalizedPages(ctx, site.ID, cms.Draft, locale.ID); return err },
-		func() error { _, err := q.Routes(ctx, site.ID, list); return err },
+		func() error { _, err := q.Routes(ctx, site.ID, "", list); return err },
+		func() error { _, err := q.Routes(ctx, site.ID, "/p", list); return err },
 		func() error { return useAudit(ctx, q, site, app, page) },
 		func() error { _, err := q.Claims(ctx, site.ID, cms.Draft, []string{"/page", "/x"}); return err },
 	} {
@@ -396,6 +398,24 @@ func useContents(ctx context.Context, q queries, siteID cms.ID) error {
 	}
 	_, err := q.PurgeContents(ctx, siteID, time.Unix(0, 0), []cms.Digest{contents[0].Digest, contents[1].Digest})
 	return err
+}
+
+func usePreviews(t *testing.T, q queries, siteID cms.ID, list cms.ListQuery) {
+	t.Helper()
+	ctx := t.Context()
+	preview := cms.Preview{ID: cms.NewID(), SiteID: siteID, PathPrefix: "/", CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)}
+	do(t, q.CreatePreview(ctx, preview, cms.KeyHash{3}))
+	_, err := q.Preview(ctx, siteID, preview.ID)
+	do(t, err)
+	_, err = q.PreviewByToken(ctx, cms.KeyHash{3}, time.Now())
+	do(t, err)
+	_, err = q.Previews(ctx, siteID, list)
+	do(t, err)
+	do(t, q.TouchPreview(ctx, siteID, preview.ID, time.Now()))
+	do(t, q.EndPreview(ctx, siteID, preview.ID, time.Now()))
+	if n, err := q.PurgePreviews(ctx, preview.ExpiresAt.Add(time.Second), 10); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
 }
 
 // useAudit reads the audit trail by every filter, and writes to it.
@@ -434,8 +454,8 @@ func useLists(t *testing.T, q queries, pq cms.PageQuery, localeID cms.ID) {
 		for _, pq.Descending = range []bool{false, true} {
 			for _, pq.LocaleID = range []cms.ID{cms.NoID, localeID} {
 				for _, pq.PathPrefix = range []string{"", "/p"} {
-					pq.After = nil
-					for _, pq.Limit = range []int{0, 20} { // 0: so that the locale's own rows end the inherited ones
+					pq.After, pq.Under = nil, pq.PathPrefix // without both, and with both
+					for _, pq.Limit = range []int{0, 20} {  // 0: so that the locale's own rows end the inherited ones
 						_, err := q.Pages(t.Context(), pq, false)
 						do(t, err)
 						rows, err := q.Pages(t.Context(), pq, true)

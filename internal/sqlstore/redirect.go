@@ -76,6 +76,8 @@ func (q queries) Redirects(ctx context.Context, rq cms.RedirectQuery) ([]cms.Red
 	if end, ok := prefixEnd(rq.SourcePrefix); ok {
 		where, args = where+` and source < ?`, append(args, end)
 	}
+	below, more := atOrBelow("source", rq.Under)
+	where, args = where+below, append(args, more...)
 	if rq.After != nil {
 		where, args = where+` and (source, id) > (?, ?)`, append(args, rq.After.Key.Text, rq.After.ID)
 	}

@@ -21,9 +21,11 @@ func (q queries) LockRoute(ctx context.Context, siteID, id cms.ID) (cms.Route, e
 	return one(ctx, q, cms.KindRoute, scanRoute, `select `+routeColumns+` from route where site_id = ? and id = ?`+q.dialect.lockUpdate, siteID, id)
 }
 
-func (q queries) Routes(ctx context.Context, siteID cms.ID, list cms.ListQuery) ([]cms.Route, error) {
+func (q queries) Routes(ctx context.Context, siteID cms.ID, under string, list cms.ListQuery) ([]cms.Route, error) {
+	where, args := atOrBelow("pathname", under)
 	return all(ctx, q, scanRoute, `select `+routeColumns+` from route
-		where site_id = ? and id > ? and deleted_at is null order by id`+atMost(list.Limit+1), siteID, list.After)
+		where site_id = ? and id > ? and deleted_at is null`+where+` order by id`+atMost(list.Limit+1),
+		append([]any{siteID, list.After}, args...)...)
 }
 
 func (q queries) CreateRoute(ctx context.Context, t cms.Route) error {

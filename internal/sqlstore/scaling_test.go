@@ -36,6 +36,8 @@ var notBySiteIndexes = map[string]string{
 	"site_deleted":      "deleted sites are purged, whosever they are",
 	"publish_due":       "scheduled publishes are run, whosever they are",
 	"publish_published": "old publishes are purged, whosever they are",
+	"preview_token":     "a token comes before anybody knows which site it is for",
+	"preview_end":       "previews that have ended are purged, whosever they are",
 }
 
 // crossing are the statements that are not about one site, by a part of their
@@ -48,6 +50,8 @@ var crossing = map[string]string{
 	"select id, workspace_id from site":           "an app is given some sites",
 	"where s.deleted_at < ":                       "deleted sites are purged",
 	"p.status = 'scheduled'":                      "scheduled publishes are run",
+	"where token_hash = ":                         "a token leads to its preview",
+	"from preview where expires_at < ":            "previews that have ended are purged",
 	"group by site_id":                            "old publishes are purged",
 	"from content where site_id > ":               "unused contents are purged, site by site",
 	"from content c join site s":                  "a site is duplicated: one is read, the other written",

@@ -10,7 +10,7 @@ import (
 )
 
 const siteSelect = `select s.id, s.workspace_id, s.name, s.host_origin, s.public_api_key, s.key_access, s.locale_mode,
-	s.default_locale_id, s.auto_redirects, s.created_at, s.updated_at, s.deleted_at,
+	s.default_locale_id, s.auto_redirects, s.preview_url_template, s.created_at, s.updated_at, s.deleted_at,
 	l.site_id, l.id, l.code, l.domain, l.path_prefix, l.created_at, l.deleted_at
 	from site s join locale l on l.site_id = s.id and l.id = s.default_locale_id`
 
@@ -18,7 +18,7 @@ func scanSite(r row) (cms.Site, error) {
 	var s cms.Site
 	l := &s.DefaultLocale
 	return s, r.Scan(&s.ID, &s.WorkspaceID, &s.Name, &s.HostOrigin, &s.PublicAPIKey, &s.KeyAccess, &s.LocaleMode,
-		&s.DefaultLocaleID, &s.AutoRedirects, scanTime(&s.CreatedAt), scanTime(&s.UpdatedAt), scanNullTime(&s.DeletedAt),
+		&s.DefaultLocaleID, &s.AutoRedirects, &s.PreviewURLTemplate, scanTime(&s.CreatedAt), scanTime(&s.UpdatedAt), scanNullTime(&s.DeletedAt),
 		&l.SiteID, &l.ID, &l.Code, &l.Domain, &l.PathPrefix, scanTime(&l.CreatedAt), scanNullTime(&l.DeletedAt))
 }
 
@@ -114,9 +114,9 @@ const directory = `directory (id, site_id, kind)`
 
 func (q queries) CreateSite(ctx context.Context, s cms.Site) error {
 	err := q.run(ctx, `insert into site (id, workspace_id, name, host_origin, public_api_key, key_access, locale_mode,
-		default_locale_id, auto_redirects, created_at, updated_at, deleted_at) values (`+marks(12)+`)`,
+		default_locale_id, auto_redirects, preview_url_template, created_at, updated_at, deleted_at) values (`+marks(13)+`)`,
 		s.ID, s.WorkspaceID, s.Name, s.HostOrigin, s.PublicAPIKey, s.KeyAccess, s.LocaleMode,
-		s.DefaultLocaleID, s.AutoRedirects, s.CreatedAt, s.UpdatedAt, s.DeletedAt)
+		s.DefaultLocaleID, s.AutoRedirects, s.PreviewURLTemplate, s.CreatedAt, s.UpdatedAt, s.DeletedAt)
 	if err != nil {
 		return err
 	}
@@ -141,8 +141,8 @@ func (q queries) bumpRevision(ctx context.Context, siteID cms.ID) error {
 
 func (q queries) UpdateSite(ctx context.Context, s cms.Site) error {
 	return q.run(ctx, `update site set name = ?, host_origin = ?, public_api_key = ?, key_access = ?, locale_mode = ?,
-		default_locale_id = ?, auto_redirects = ?, updated_at = ?, deleted_at = ?, shape = shape + 1 where id = ?`,
-		s.Name, s.HostOrigin, s.PublicAPIKey, s.KeyAccess, s.LocaleMode, s.DefaultLocaleID, s.AutoRedirects, s.UpdatedAt, s.DeletedAt, s.ID)
+		default_locale_id = ?, auto_redirects = ?, preview_url_template = ?, updated_at = ?, deleted_at = ?, shape = shape + 1 where id = ?`,
+		s.Name, s.HostOrigin, s.PublicAPIKey, s.KeyAccess, s.LocaleMode, s.DefaultLocaleID, s.AutoRedirects, s.PreviewURLTemplate, s.UpdatedAt, s.DeletedAt, s.ID)
 }
 
 func (q queries) RotateSiteKey(ctx context.Context, s cms.Site, oldEnd time.Time) error {
@@ -170,12 +170,12 @@ func (q queries) PurgeSites(ctx context.Context, before time.Time, limit int) ([
 			return nil, err
 		}
 		sites = append(sites, site)
-		for _, table := range []string{"page", "publish", "route", "redirect", "locale"} {
+		for _, table := range []string{"page", "publish", "route", "preview", "redirect", "locale"} {
 			if err := q.run(ctx, `delete from directory where id in (select id from `+table+` where site_id = ?)`, site.ID); err != nil {
 				return nil, err
 			}
 		}
-		for _, table := range []string{"page", "page_past", "content", "redirect", "redirect_past", "publish", "pathname", "route", "locale", "copy_id", "site_key"} {
+		for _, table := range []string{"page", "page_past", "content", "redirect", "redirect_past", "publish", "pathname", "route", "preview", "locale", "copy_id", "site_key"} {
 			if err := q.run(ctx, `delete from `+table+` where site_id = ?`, site.ID); err != nil {
 				return nil, err
 			}

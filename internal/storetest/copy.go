@@ -97,7 +97,7 @@ func copyWhole(t *testing.T, store cms.Store) {
 	}
 
 	owners := map[cms.ID]cms.ID{full.ID: ids[full.Pathname], plain.ID: ids["/plain"]}
-	twins := value(store.Routes(t.Context(), twin.ID, cms.ListQuery{Limit: 10}))(t)
+	twins := value(store.Routes(t.Context(), twin.ID, "", cms.ListQuery{Limit: 10}))(t)
 	for i, r := range twins {
 		want := routes[i]
 		owners[want.ID] = r.ID
@@ -167,7 +167,7 @@ func copyDeleted(t *testing.T, store cms.Store) {
 		t.Error("a page deleted from the draft came back in the copy")
 	}
 	sameList(t, "draft list", listed(t, store, cms.PageQuery{SiteID: twin.ID, IncludeOffline: true}), nil)
-	sameList(t, "routes", value(store.Routes(t.Context(), twin.ID, cms.ListQuery{Limit: 10}))(t), nil)
+	sameList(t, "routes", value(store.Routes(t.Context(), twin.ID, "", cms.ListQuery{Limit: 10}))(t), nil)
 	same(t, "claims", allClaims(t, store, twin.ID, "/gone", "/live", "/r"), []cms.Claim{{Version: cms.Live, Pathname: "/live", Owner: id}})
 }
 
@@ -196,7 +196,7 @@ func copyMany(t *testing.T, store cms.Store) {
 	}
 	n := 0
 	for after := cms.NoID; ; {
-		list := cms.CutList(value(store.Routes(t.Context(), twin.ID, cms.ListQuery{After: after, Limit: 100}))(t), 100)
+		list := cms.CutList(value(store.Routes(t.Context(), twin.ID, "", cms.ListQuery{After: after, Limit: 100}))(t), 100)
 		n += len(list.Items)
 		if !list.HasMore {
 			break

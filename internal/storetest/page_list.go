@@ -165,6 +165,35 @@ func listPrefix(t *testing.T, store cms.Store) {
 	}
 }
 
+func listUnder(t *testing.T, store cms.Store) {
+	all := []string{"/", "/a/blog", "/blog", "/blog-x", "/blog/a", "/blog/a/b", "/blog/\U0010FFFF", "/blog0", "/blogger", "/é", "/é/x"}
+	site := aSite(t, store)
+	french := aLocale(t, store, site.ID, "fr")
+	var pages []cms.Page
+	for i, pathname := range all {
+		p := newPage(site.ID, pathname)
+		if i%2 == 0 {
+			p = localize(newPage(site.ID, "/blog/default"+pathname), french, pathnamePatch(pathname))
+		}
+		pages = append(pages, p)
+	}
+	createPages(t, store, shuffled(pages)...)
+	for _, under := range append([]string{"", "/none"}, all...) {
+		var want []string
+		for _, pathname := range all {
+			if (cms.Preview{PathPrefix: cmp.Or(under, "/")}).Covers(pathname) {
+				want = append(want, pathname)
+			}
+		}
+		for _, sort := range []cms.PageSort{cms.SortPath, cms.SortTitle, cms.SortCreatedAt} {
+			q := cms.PageQuery{SiteID: site.ID, LocaleID: french, PathPrefix: "/", Under: under, Sort: sort}
+			got := pathnames(listed(t, store, q))
+			slices.SortFunc(got, byCodePoint)
+			sameList(t, fmt.Sprintf("%q by %s", under, sort), got, want)
+		}
+	}
+}
+
 func listStates(t *testing.T, store cms.Store) {
 	site, other := aSite(t, store), aSite(t, store)
 	french := aLocale(t, store, site.ID, "fr")

@@ -53,7 +53,19 @@ func routeList(t *testing.T, store cms.Store) {
 		createRoutes(t, store, routes[i])
 	}
 	checkIDList(t, routes, 2, func(r cms.Route) cms.ID { return r.ID },
-		func(q cms.ListQuery) ([]cms.Route, error) { return store.Routes(t.Context(), site.ID, q) })
+		func(q cms.ListQuery) ([]cms.Route, error) { return store.Routes(t.Context(), site.ID, "", q) })
+}
+
+func routeListUnder(t *testing.T, store cms.Store) {
+	site := aSite(t, store)
+	for _, pathname := range []string{"/", "/blog", "/blog/a", "/blogger", "/blog-x", "/blog0", "/a/blog/b"} {
+		createRoutes(t, store, newRoute(site.ID, pathname))
+	}
+	for under, want := range map[string]int{"": 7, "/": 7, "/blog": 2, "/blog/a": 1, "/other": 0} {
+		if got := value(store.Routes(t.Context(), site.ID, under, cms.ListQuery{Limit: 10}))(t); len(got) != want {
+			t.Errorf("below %q: %d, want %d", under, len(got), want)
+		}
+	}
 }
 
 func routeUpdate(t *testing.T, store cms.Store) {

@@ -13,6 +13,7 @@ func siteKept(t *testing.T, store cms.Store) {
 	full, bare := newSite(w), newSite(w)
 	full.Name, full.HostOrigin = "Läden & Söhne", new("https://example.com")
 	full.KeyAccess, full.LocaleMode, full.UpdatedAt = cms.AccessLive, cms.LocalesExternal, later(1)
+	full.PreviewURLTemplate = new("https://example.com{pathname}?token={token}")
 	full.DefaultLocale.Domain, full.DefaultLocale.PathPrefix = new("https://en.example.com"), new("")
 
 	for name, want := range map[string]cms.Site{"full": full, "bare": bare} {
@@ -224,6 +225,7 @@ func furnish(t *testing.T, store cms.Store, site cms.Site) (cms.Page, cms.Route)
 	createPages(t, store, page)
 	putLive(t, store, page)
 	createRoutes(t, store, route)
+	createPreview(t, store, newPreview(site.ID))
 	site.PublicAPIKey = cms.NewSiteKey()
 	write(t, store, func(tx cms.Tx) error { return tx.RotateSiteKey(t.Context(), site, later(10)) })
 	return page, route
@@ -277,6 +279,11 @@ func sitePurge(t *testing.T, store cms.Store) {
 		t.Errorf("another site has %d locales left, want 2", n)
 	}
 	value(siteByKey(t, store, bystander.PublicAPIKey, at))(t)
+	for id, left := range map[cms.ID]int{site.ID: 0, bystander.ID: 1} {
+		if n := len(value(store.Previews(t.Context(), id, cms.ListQuery{Limit: 10}))(t)); n != left {
+			t.Errorf("%d previews are left, want %d", n, left)
+		}
+	}
 }
 
 func sitePurgeLimit(t *testing.T, store cms.Store) {

@@ -67,6 +67,7 @@ var suite = []struct {
 	{"pagelist/nulls last", listNullsLast},
 	{"pagelist/ties by id", listTiesByID},
 	{"pagelist/prefix letter for letter", listPrefix},
+	{"pagelist/below a pathname by segments", listUnder},
 	{"pagelist/offline, deleted and live", listStates},
 	{"pagelist/one page more than the limit", listLimit},
 	{"pagelist/every order in every locale", listEveryOrder},
@@ -75,6 +76,14 @@ var suite = []struct {
 	{"route/absent and deleted", routeAbsent},
 	{"route/list", routeList},
 	{"route/update", routeUpdate},
+	{"route/list of those below a pathname", routeListUnder},
+
+	{"preview/kept as given", previewKept},
+	{"preview/absent", previewAbsent},
+	{"preview/a token works until its end", previewEnd},
+	{"preview/list", previewList},
+	{"preview/last use moves forward only", previewTouch},
+	{"preview/purge removes those that ended first", previewPurge},
 
 	{"redirect/kept as given", redirectKept},
 	{"redirect/list by source", redirectList},

@@ -114,7 +114,7 @@ func alias(query, name string) string {
 // contents that a site's pages refer to.
 func maySort(query string) bool {
 	return slices.ContainsFunc([]string{
-		"from workspace", "union select id", "union select since", "from page_past p where", "p.pathname >= ", "from redirect_past where", "content is not null",
+		"from workspace", "union select id", "union select s.id", "union select since", "from page_past p where", "p.pathname >= ", "from redirect_past where", "content is not null",
 	}, func(part string) bool {
 		return strings.Contains(query, part)
 	})

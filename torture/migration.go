@@ -197,7 +197,7 @@ func (m *migrating) killInTheMiddle() {
 		reader := must(c.Begin(t.ctx))
 		defer func() { _ = reader.Rollback(context.WithoutCancel(t.ctx)) }() // it only read
 		// Tables that the oldest of the newest migrations change.
-		must(reader.Exec(t.ctx, "lock table kept_answer, locale in access share mode"))
+		must(reader.Exec(t.ctx, "lock table page_past, publish in access share mode"))
 		p := t.launch("killed", t.command(t.binary, "serve", "--addr", "127.0.0.1:0", "--database-url", m.pg.url("postgres")))
 		defer p.kill()
 		t.poll("waiting until the new version waits for a table in use", p, time.Millisecond, func() bool {

@@ -43,7 +43,7 @@ func TestExamplesOfTheDocumentWork(t *testing.T) {
 				for kind, body := range o.RequestBody.Content {
 					bodies++
 					e := newExample(t, s) // what one has made is in no other's way
-					target := strings.NewReplacer("{siteId}", e.site, "{appId}", e.app, "{pageIdOrPathname}", e.page,
+					target := strings.NewReplacer("{siteId}", e.site, "{appId}", e.app, "{pageId}", e.page, "{pageIdOrPathname}", e.page,
 						"{routeIdOrPathname}", e.route, "{redirectId}", e.redirect, "{localeIdOrCode}", "pt-BR").Replace(path)
 					if strings.Contains(target, "/locales/") {
 						target += "?siteId=" + e.site

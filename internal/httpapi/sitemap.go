@@ -18,11 +18,11 @@ import (
 	"galley/internal/service"
 )
 
-// XMLDocument and TextDocument are answers that are no JSON.
-type (
-	XMLDocument  string
-	TextDocument string
-)
+// XMLDocument is a response in XML.
+type XMLDocument string
+
+// TextDocument is a response in plain text.
+type TextDocument string
 
 const (
 	mediaXML  = "application/xml; charset=utf-8"

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -99,7 +100,7 @@ func (s *system) countURLs(t *testing.T, target string) (n int, first, last stri
 	inLoc := false
 	for {
 		token, err := decoder.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return n, first, last
 		}
 		if err != nil {

@@ -290,9 +290,12 @@ func (c Caller) maySee(pathname string) error {
 // mayLookUp checks the right to what a reference names by its pathname, before it is
 // looked up. A site that the caller may not reach is refused elsewhere.
 func (c Caller) mayLookUp(ref Ref) error {
-	pathname, err := cms.CanonicalPathname(ref.Name)
-	if c.Preview == nil || ref.ID != cms.NoID || ref.SiteID != c.Site.ID || err != nil {
+	if c.Preview == nil || ref.ID != cms.NoID || ref.SiteID != c.Site.ID {
 		return nil
+	}
+	pathname, err := cms.CanonicalPathname(ref.Name)
+	if err != nil {
+		return nil //nolint:nilerr // no resource has it, which is reported elsewhere
 	}
 	return c.maySee(pathname)
 }

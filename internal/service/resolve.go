@@ -233,7 +233,7 @@ func (f siteSnapshot) resolveRedirect(ctx context.Context, r cms.Reader, version
 		if res.Redirect == nil {
 			res.Kind, res.Redirect = ResolvedRedirect, &RedirectTarget{ID: acting.ID, Status: acting.Status}
 		}
-		inside := false
+		var inside bool
 		if at, query, inside = f.follow(acting.Expand(at.Pathname), at, query, res.Redirect); !inside {
 			return nil
 		}

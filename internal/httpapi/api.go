@@ -226,10 +226,10 @@ func (a *API) respond(w http.ResponseWriter, r *request) (response, error) {
 	if r.query, err = parseQuery(r.URL.RawQuery, r.endpoint.params, r.named()); err != nil {
 		return response{}, err
 	}
-	if !r.query.versionGiven {
+	if !r.query.versionGiven && !r.query.deleted && r.query.status == 0 { // those are about the draft
 		r.query.version = r.who.DefaultVersion()
 	}
-	allowed := r.who.Allow(r.endpoint.scope, r.endpoint.siteKey)
+	allowed := r.who.Allow(r.scope(), r.endpoint.siteKey)
 	if err := cmp.Or(allowed, r.parsePath()); err != nil {
 		return response{}, err
 	}

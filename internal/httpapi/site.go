@@ -19,6 +19,7 @@ type Site struct {
 	DefaultLocalePathPrefix *string           `json:"defaultLocalePathPrefix" doc:"Path prefix of the default locale; null means the root." example:"en"`
 	LocaleManagementMode    cms.LocaleMode    `json:"localeManagementMode" doc:"Whether locales are managed here or by another system."`
 	AutoRedirects           bool              `json:"autoRedirects" doc:"Whether a publish that moves a page leaves a redirect at the old pathname." example:"true"`
+	Labels                  []string          `json:"labels" doc:"Labels of the site, sorted." example:"[\"shop\"]"`
 	CreatedAt               timestamp         `json:"createdAt" doc:"Creation time."`
 	UpdatedAt               timestamp         `json:"updatedAt" doc:"Last update time."`
 }
@@ -28,7 +29,7 @@ func newSite(s cms.Site) Site {
 		Object: "site", ID: s.ID, WorkspaceID: s.WorkspaceID, Name: s.Name, HostOrigin: s.HostOrigin,
 		PublicAPIKey: s.PublicAPIKey, SiteKeyAccess: s.KeyAccess, DefaultLocale: s.DefaultLocale.Code,
 		DefaultLocalePathPrefix: s.DefaultLocale.PathPrefix, LocaleManagementMode: s.LocaleMode, AutoRedirects: s.AutoRedirects,
-		CreatedAt: newTimestamp(s.CreatedAt), UpdatedAt: newTimestamp(s.UpdatedAt),
+		Labels: append([]string{}, s.Labels...), CreatedAt: newTimestamp(s.CreatedAt), UpdatedAt: newTimestamp(s.UpdatedAt),
 	}
 }
 
@@ -41,12 +42,13 @@ type SiteCreate struct {
 	SiteKeyAccess        cms.Opt[cms.SiteKeyAccess] `json:"siteKeyAccess" default:"draft" doc:"Which versions the Site API key reads: draft is both, live is the live one alone. Choose live before the key goes into a browser."`
 	LocaleManagementMode cms.Opt[cms.LocaleMode]    `json:"localeManagementMode" default:"internal" doc:"Whether locales are managed here or by another system."`
 	AutoRedirects        cms.Opt[bool]              `json:"autoRedirects" default:"true" doc:"Whether a publish that moves a page leaves a redirect at the old pathname."`
+	Labels               cms.Opt[[]string]          `json:"labels" maxItems:"20" doc:"At most 20 labels, each 1 to 40 of a-z, 0-9 and -; the response has them sorted, each once."`
 }
 
 func (b SiteCreate) domain(p *cms.Problems) cms.NewSite {
 	return clean(p, cms.NewSite{WorkspaceID: b.WorkspaceID, SitePatch: cms.SitePatch{
 		Name: b.Name, HostOrigin: b.HostOrigin, DefaultLocale: b.DefaultLocale, KeyAccess: b.SiteKeyAccess, LocaleMode: b.LocaleManagementMode,
-		AutoRedirects: b.AutoRedirects,
+		AutoRedirects: b.AutoRedirects, Labels: b.Labels,
 	}})
 }
 
@@ -59,6 +61,7 @@ type SitePatch struct {
 	KeyAccess               cms.Opt[cms.SiteKeyAccess] `json:"siteKeyAccess" doc:"Which versions the Site API key reads: draft is both, live is the live one alone. Choose live before the key goes into a browser."`
 	LocaleMode              cms.Opt[cms.LocaleMode]    `json:"localeManagementMode" doc:"Whether locales are managed here or by another system."`
 	AutoRedirects           cms.Opt[bool]              `json:"autoRedirects" doc:"Whether a publish that moves a page leaves a redirect at the old pathname."`
+	Labels                  cms.Opt[[]string]          `json:"labels" maxItems:"20" doc:"At most 20 labels, each 1 to 40 of a-z, 0-9 and -; the response has them sorted, each once."`
 }
 
 func (b SitePatch) domain(p *cms.Problems) cms.SitePatch { return clean(p, cms.SitePatch(b)) }
@@ -82,7 +85,8 @@ func (b KeyRotate) domain(p *cms.Problems) cms.RotateKey { return clean(p, cms.R
 func siteLocation(s cms.Site) string { return "/v2/sites/" + s.ID.String() }
 
 func (a *API) listSites(r *request) (response, error) {
-	list, err := a.svc.Sites(r.Context(), r.who, r.query.workspaceID, r.query.list)
+	q := r.query
+	list, err := a.svc.Sites(r.Context(), r.who, q.workspaceID, cms.SiteQuery{ListQuery: q.list, Search: q.search, Label: q.label, Deleted: q.deleted})
 	return ok(newList(list, newSite)), err
 }
 

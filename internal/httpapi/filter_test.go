@@ -249,7 +249,7 @@ func TestDryRunTellsWhatAPublishDoes(t *testing.T) {
 		reader := s.must(t, 201, "POST", "/v2/apps", `{"name":"Reader","scopes":["read"]}`).str(t, "key")
 		dry := s.mustAs(t, reader, 200, "POST", publish, `{"dryRun":true}`)
 		plan := s.must(t, 200, "GET", "/v2/sites/"+e.site+"/changes", "").str(t, "plan")
-		if dry.str(t, "plan") != plan || dry.str(t, "object") != "publishDryRun" || !strings.Contains(string(dry.body), `"changeCount":3`) {
+		if dry.str(t, "plan") != plan || dry.str(t, "object") != "publishDryRun" || !strings.Contains(string(dry.body), `"changeCount":4`) {
 			t.Errorf("got %s", dry.body)
 		}
 		s.listed(t, "/v2/sites/"+e.site+"/publishes", "id")

@@ -1,5 +1,10 @@
 package cms
 
+import (
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
 // Limits of a list request.
 const (
 	DefaultLimit = 20
@@ -11,6 +16,9 @@ type ListQuery struct {
 	After ID // the cursor: NoID starts at the beginning
 	Limit int
 }
+
+// Fold returns the text that is compared in a search, in which case does not count.
+func Fold(s string) string { return cases.Fold().String(norm.NFC.String(s)) }
 
 // List is one page of a list.
 type List[T any] struct {

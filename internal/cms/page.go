@@ -81,12 +81,14 @@ type PageRow struct {
 type FoundPage struct {
 	Page
 	Revision  int64
-	ClaimedIn ID // the locale in which it holds the pathname that was asked for
+	Dirty     bool // draft: it may differ from what is live
+	ClaimedIn ID   // the locale in which it holds the pathname that was asked for
 }
 
 // ListedPage is a row of a list, with the revision of its site.
 type ListedPage struct {
 	PageRow
+	Dirty    bool          // draft: it may differ from what is live
 	Paths    map[ID]string // in effect in the locales that override something, hidden ones included
 	Revision int64
 }
@@ -138,6 +140,15 @@ func PageFromRows(rows []PageRow) Page {
 	}
 	p.Localizations = locs
 	return p
+}
+
+// Paths are the pathnames in effect in the locales that override something.
+func (p Page) Paths() map[ID]string {
+	paths := make(map[ID]string, len(p.Localizations))
+	for id, l := range p.Localizations {
+		paths[id] = l.Pathname
+	}
+	return paths
 }
 
 // Clone returns a page with a copy of the localizations.
@@ -279,6 +290,18 @@ type PageQuery struct {
 	Sort           PageSort
 	Descending     bool
 	IncludeOffline bool
-	After          *PagePosition
-	Limit          int
+	Deleted        bool // the deleted ones of the draft instead
+	// Status is a filter of the draft; 0: none. A store may list pages that are new or
+	// changed in place of each other, and both in place of live ones.
+	Status StatusSet
+	After  *PagePosition
+	Limit  int
+}
+
+// Compare orders two positions, first to last in the list.
+func (q PageQuery) Compare(a, b PagePosition) int {
+	if q.Descending {
+		return b.Compare(a)
+	}
+	return a.Compare(b)
 }

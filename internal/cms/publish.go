@@ -52,6 +52,7 @@ type Publish struct {
 	Reason       *string
 	CreatedAt    time.Time
 	CreatedBy    ID
+	CreatedName  string // of the app; read with the publish, and not saved with it
 	Actor        string // the person for whom the app asked for it; "": it named none
 	// Select, Confirm and Plan are stored for a scheduled run.
 	Select  Selection
@@ -104,6 +105,7 @@ type PublishRequest struct {
 	Name      Opt[*string]
 	PublishAt Opt[*time.Time]
 	Confirm   Opt[bool]
+	DryRun    Opt[bool] // only tell what it would do
 }
 
 // The largest numbers of pages and locales that a publish can name.

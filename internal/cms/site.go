@@ -3,6 +3,7 @@ package cms
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -46,6 +47,7 @@ type Site struct {
 	PublicAPIKey    ID
 	KeyAccess       SiteKeyAccess
 	LocaleMode      LocaleMode
+	Labels          []string // sorted, each once
 	DefaultLocaleID ID
 	AutoRedirects   bool // a publish that moves a page leaves a redirect
 	// PreviewURLTemplate is the URL of previews, with placeholders.
@@ -84,6 +86,7 @@ type SitePatch struct {
 	LocaleMode              Opt[LocaleMode]
 	AutoRedirects           Opt[bool]
 	PreviewURLTemplate      Opt[*string]
+	Labels                  Opt[[]string]
 }
 
 // Clean normalizes the values and notes what is wrong with them.
@@ -95,6 +98,10 @@ func (c *SitePatch) Clean(p *Problems) {
 	check(p, "siteKeyAccess", c.KeyAccess, oneOf(SiteKeyAccesses))
 	check(p, "localeManagementMode", c.LocaleMode, oneOf(LocaleModes))
 	cleanPtr(p, "previewUrlTemplate", &c.PreviewURLTemplate, ParsePreviewTemplate)
+	check(p, "labels", c.Labels, checkLabels)
+	if c.Labels.Set {
+		c.Labels.Value = slices.Compact(slices.Sorted(slices.Values(c.Labels.Value)))
+	}
 }
 
 // Apply returns the site as the patch leaves it, its locales aside.
@@ -105,7 +112,39 @@ func (c SitePatch) Apply(s Site) Site {
 	c.LocaleMode.ApplyTo(&s.LocaleMode)
 	c.AutoRedirects.ApplyTo(&s.AutoRedirects)
 	c.PreviewURLTemplate.ApplyTo(&s.PreviewURLTemplate)
+	c.Labels.ApplyTo(&s.Labels)
 	return s
+}
+
+// MaxLabels is how many labels a site can have.
+const MaxLabels = 20
+
+func checkLabels(labels []string) error {
+	if labels == nil {
+		return errors.New("must not be null")
+	}
+	for i, label := range labels {
+		if !IsLabel(label) {
+			return fmt.Errorf("item %d must be 1 to 40 of a-z, 0-9 and -", i)
+		}
+	}
+	if len(slices.Compact(slices.Sorted(slices.Values(labels)))) > MaxLabels {
+		return fmt.Errorf("must have at most %d labels", MaxLabels)
+	}
+	return nil
+}
+
+// IsLabel reports whether a text has the form of a label.
+func IsLabel(s string) bool { return labelForm.MatchString(s) }
+
+var labelForm = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
+
+// SiteQuery asks for one page of a list of sites.
+type SiteQuery struct {
+	ListQuery
+	Search  string // in the name; "": all
+	Label   string // "": all
+	Deleted bool   // the deleted ones instead
 }
 
 // Place is where a locale is served: an origin, "" if there is none, and the

@@ -71,7 +71,7 @@ type Reader interface {
 	SiteByKey(ctx context.Context, key ID, now time.Time) (Site, *time.Time, error)
 	// Sites lists up to q.Limit+1 sites after the cursor, by id; only those
 	// named unless only is nil.
-	Sites(ctx context.Context, workspaceID ID, only []ID, q ListQuery) ([]Site, error)
+	Sites(ctx context.Context, workspaceID ID, only []ID, q SiteQuery) ([]Site, error)
 	// SitesOf returns the workspaces of the sites that are not deleted.
 	SitesOf(ctx context.Context, ids []ID) (map[ID]ID, error)
 	// SitesByOrigin are up to two sites of a workspace with an origin, their own or
@@ -99,6 +99,11 @@ type Reader interface {
 	// Pages lists up to q.Limit+1 rows after the position, without their contents, in
 	// one statement.
 	Pages(ctx context.Context, q PageQuery, withPaths bool) ([]ListedPage, error)
+	// HiddenLive are the pages that were last live with locales that are hidden,
+	// with the values of those locales alone.
+	HiddenLive(ctx context.Context, siteID ID, ids []ID) (map[ID]*Page, error)
+	// CountPaths counts the pages of a list, up to one more than q.Limit.
+	CountPaths(ctx context.Context, q PageQuery) (int, error)
 	// LocalizedPages are the ids of the pages, deleted ones included, that have
 	// overrides of a locale.
 	LocalizedPages(ctx context.Context, siteID ID, version Version, localeID ID) ([]ID, error)
@@ -156,6 +161,10 @@ type Reader interface {
 	// Publishes lists up to q.Limit+1 publishes after the cursor, newest first;
 	// those that changed a page, unless pageID is NoID.
 	Publishes(ctx context.Context, siteID, pageID ID, q ListQuery) ([]Publish, error)
+
+	// ScheduledPublishes lists up to q.Limit+1 scheduled publishes of a workspace
+	// after the cursor, by id; only those of the sites named unless only is nil.
+	ScheduledPublishes(ctx context.Context, workspaceID ID, only []ID, q ListQuery) ([]Publish, error)
 
 	// DirtyPages are the ids of up to limit pages after one, by id, whose draft may
 	// differ from what is live.
@@ -263,9 +272,6 @@ type Tx interface {
 	// MarkPages stores in the draft of pages when they last went live, unless nil,
 	// and whether they may differ from what is live.
 	MarkPages(ctx context.Context, siteID ID, ids []ID, publishedAt *time.Time, dirty bool) error
-	// HiddenLive are the pages that were last live with locales that are hidden,
-	// with the values of those locales alone.
-	HiddenLive(ctx context.Context, siteID ID, ids []ID) (map[ID]*Page, error)
 	// PurgeHistory removes for good the publishes of a site before the one of this
 	// number, and what only they show.
 	PurgeHistory(ctx context.Context, siteID ID, seq int64) error

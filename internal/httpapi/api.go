@@ -226,11 +226,11 @@ func (a *API) respond(w http.ResponseWriter, r *request) (response, error) {
 	if r.query, err = parseQuery(r.URL.RawQuery, r.endpoint.params, r.named()); err != nil {
 		return response{}, err
 	}
-	if !r.query.versionGiven {
+	if !r.query.versionGiven && !r.query.deleted && r.query.status == 0 { // those are about the draft
 		r.query.version = r.who.DefaultVersion()
 	}
 	r.query.locale = cmp.Or(r.query.locale, r.who.DefaultLocale())
-	allowed := r.who.Allow(r.endpoint.scope, r.endpoint.audience)
+	allowed := r.who.Allow(r.scope(), r.endpoint.audience)
 	if scope, also := alsoNeeds[r.endpoint.name]; also && allowed == nil {
 		allowed = r.who.Allow(scope, appsOnly)
 	}

@@ -33,7 +33,7 @@ func newExample(t *testing.T, s *system) example {
 	t.Helper()
 	made := func(target, body string) string { return s.must(t, 201, "POST", target, body).str(t, "id") }
 	e := example{system: s}
-	e.site = made("/v2/sites", `{"name":"Shop","hostOrigin":"https://www.example.com"}`)
+	e.site = made("/v2/sites", `{"name":"Shop","hostOrigin":"https://www.example.com","labels":["shop","eu","shop"]}`)
 	e.locale = made("/v2/locales", e.in(`"locale":"pt-BR","domain":"https://www.example.com.br","pathPrefix":"br"`))
 	e.route = made("/v2/routes", e.in(`"pathname":"/checkout"`))
 	made("/v6/pages", e.in(`"pathname":"/"`))
@@ -132,6 +132,10 @@ var golden = map[string]func(t *testing.T, e example) reply{
 		e.publish(t)
 		e.must(t, 201, "POST", "/v2/sites/"+e.site+"/publish", `{"publishAt":"2100-01-31T13:00:00+01:00"}`)
 		return e.call(t, "GET", "/v2/sites/"+e.site+"/publishes", "")
+	},
+	"listScheduledPublishes": func(t *testing.T, e example) reply {
+		e.must(t, 201, "POST", "/v2/sites/"+e.site+"/publish", `{"publishAt":"2100-01-31T13:00:00+01:00"}`)
+		return e.call(t, "GET", "/v2/publishes?status=scheduled", "")
 	},
 	"getPublish": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/publishes/"+e.publish(t), "") },
 	"cancelPublish": func(t *testing.T, e example) reply {
@@ -237,6 +241,10 @@ var golden = map[string]func(t *testing.T, e example) reply{
 	"batchPages": func(t *testing.T, e example) reply {
 		return e.call(t, "POST", "/v6/pages/batch", e.in(`"operations":[{"op":"create","pathname":"/blog"},`+
 			`{"op":"update","pageId":"`+e.page+`","locale":"pt-BR","title":null},{"op":"delete","pageId":"`+e.page+`"}]`))
+	},
+	"getTree": func(t *testing.T, e example) reply {
+		e.must(t, 201, "POST", "/v6/pages", e.in(`"pathname":"/about/team"`))
+		return e.call(t, "GET", "/v6/pages/tree?siteId="+e.site, "")
 	},
 	"getPage": func(t *testing.T, e example) reply {
 		return e.call(t, "GET", "/v6/pages/%2Fsobre?locale=pt-BR&siteId="+e.site, "")

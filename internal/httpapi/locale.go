@@ -54,7 +54,7 @@ func (b LocalePatch) domain(p *cms.Problems) cms.LocalePatch {
 const localeValue = "localeIdOrCode"
 
 func (a *API) listLocales(r *request) (response, error) {
-	list, err := a.svc.Locales(r.Context(), r.who, r.query.siteID, r.query.list)
+	list, err := a.svc.Locales(r.Context(), r.who, r.query.siteID, r.query.deleted, r.query.list)
 	return ok(newList(list, newLocale)).of(r.query.siteID), err
 }
 

@@ -112,6 +112,7 @@ var (
 	readsItself = grid{own: "401 401 401   ok  ok  ok  ok   ok  ok 401   ok  ok 401 401 401"}
 	// Nothing is named: there is one answer, about what is the caller's own.
 	readsAdmin = grid{own: "401 401 401   ok 403  ok  ok  403 403 401  403 403 401 401 401"}
+	readsReach = grid{own: "401 401 401   ok  ok  ok  ok  403 403 401  403 403 401 401 401"}
 	// Workspaces are named, and are never deleted.
 	listsSites = grid{
 		own:     "401 401 401   ok  ok  ok 403  403 403 401  403 403 401 401 401",
@@ -165,8 +166,10 @@ var matrix = []cellRow{
 
 	{"listChanges", namedSite, "", "", 200, readsPublishes},
 	{"publishSite", namedSite, "", `{"publishAt":"2100-01-01T00:00:00Z"}`, 201, writes},
+	{"publishSite", namedSite, "", `{"dryRun":true}`, 200, readsPublishes},
 	{"discardSite", namedSite, "", "", 200, writes},
 	{"listPublishes", namedSite, "", "", 200, readsPublishes},
+	{"listScheduledPublishes", nothing, "?status=scheduled", "", 200, readsReach},
 	{"getPublish", scheduledPublish, "", "", 200, readsPublishes},
 	{"cancelPublish", scheduledPublish, "", "", 204, writes},
 	{"listPublishChanges", oldPublish, "", "", 200, readsPublishes},
@@ -205,6 +208,7 @@ var matrix = []cellRow{
 	{"listPages", namedSite, "?siteId={id}", "", 200, reads},
 	{"createPage", namedSite, "", `{"siteId":"{id}","pathname":"/new"}`, 201, writes},
 	{"batchPages", namedSite, "", `{"siteId":"{id}","operations":[{"op":"create","pathname":"/new"}]}`, 200, writes},
+	{"getTree", namedSite, "?siteId={id}", "", 200, reads},
 	{"getPage", pageResource, "", "", 200, reads},
 	{"updatePage", pageResource, "", `{"title":"Other"}`, 200, writes},
 	{"deletePage", pageResource, "", "", 204, writes},

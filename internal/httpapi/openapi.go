@@ -192,6 +192,10 @@ func (g generator) responses(e *endpoint) schema {
 		alike := maps.Clone(headers)
 		delete(alike, "Location")
 		responses["200"] = schema{"description": "Nothing to publish", "content": success["content"], "headers": alike}
+		if e.name == "publishSite" {
+			either := schema{"oneOf": []schema{g.of(e.response), g.of(typ[PublishDryRun]())}}
+			responses["200"] = schema{"description": "Nothing to publish, or a dry run", "content": schema{"application/json": schema{"schema": either}}, "headers": alike}
+		}
 	}
 	if e.name == "discardPage" || e.name == "discardRedirect" {
 		responses["204"] = schema{"description": "The page was never live and is deleted", "headers": commonHeaders()}
@@ -398,6 +402,7 @@ var scalarSchemas = map[reflect.Type]schema{
 	typ[cms.Scope]():              enumSchema(cms.Scopes),
 	typ[cms.ChangeKind]():         enumSchema(cms.ChangeKinds),
 	typ[service.ResolutionKind](): enumSchema(service.ResolutionKinds),
+	typ[cms.PageStatus]():         enumSchema(cms.PageStatuses),
 	typ[cms.PublishStatus]():      enumSchema(cms.PublishStatuses),
 	typ[cms.BatchOp]():            enumSchema(cms.BatchOps),
 	typ[cms.Frequency]():          enumSchema(cms.Frequencies),

@@ -26,6 +26,8 @@ type Page struct {
 	Localizations             []PageLocalization `json:"localizations" doc:"The locales, other than the default, that override something of the page."`
 	Locale                    string             `json:"locale" doc:"The locale that is shown: the default one of the site unless another was asked for." example:"en-US"`
 	Content                   *contentText       `json:"content,omitempty" doc:"With include=content: the content, or null."`
+	Status                    *cms.PageStatus    `json:"status" doc:"How the draft of the whole page, overrides included, compares with what is live; null in other versions."`
+	Overrides                 []string           `json:"overrides" nullable:"true" doc:"The fields that are the own ones of the locale that is shown; null for the default locale." example:"[\"title\"]"`
 }
 
 // PageLocalization is a locale that overrides something of a page.
@@ -43,7 +45,10 @@ func newPage(v service.PageView) Page {
 		SitemapFrequency: v.Values.SitemapFrequency, CreatedAt: newTimestamp(v.CreatedAt),
 		UpdatedAt: newTimestamp(v.UpdatedAt), PublishedAt: newNullTimestamp(v.PublishedAt),
 		IsOnline: v.Values.IsOnline, ExcludedFromSearchEngines: v.Values.ExcludedFromSearchEngines,
-		Localizations: make([]PageLocalization, len(v.Localizations)), Locale: v.Locale,
+		Localizations: make([]PageLocalization, len(v.Localizations)), Locale: v.Locale, Overrides: v.Overrides,
+	}
+	if v.Status != "" {
+		p.Status = &v.Status
 	}
 	for i, l := range v.Localizations {
 		p.Localizations[i] = PageLocalization{Pathname: l.Pathname, Locale: l.Locale, ID: l.LocaleID}
@@ -122,7 +127,7 @@ func (a *API) readPages(r *request) (cms.List[service.PageView], response, error
 	list, err := a.svc.Pages(r.Context(), r.who, service.ReadPages{
 		Query: cms.PageQuery{
 			SiteID: r.site, PathPrefix: q.pathPrefix, Sort: q.sort, Descending: q.descending,
-			IncludeOffline: q.includeOffline, Limit: q.list.Limit,
+			IncludeOffline: q.includeOffline, Deleted: q.deleted, Status: q.status, Limit: q.list.Limit,
 		},
 		Version: q.version,
 		Locale:  q.locale,

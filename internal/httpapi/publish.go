@@ -9,27 +9,29 @@ import (
 
 // Publish is a change of a site's live version, or a scheduled one.
 type Publish struct {
-	Object       string            `json:"object" enum:"publish" doc:"Always publish."`
-	ID           *cms.ID           `json:"id" doc:"Identifier of the publish; null when there was nothing to publish."`
-	SiteID       cms.ID            `json:"siteId" doc:"The site that was published."`
-	Name         *string           `json:"name" doc:"Name given to the publish." example:"Spring campaign"`
-	Status       cms.PublishStatus `json:"status" doc:"Where the publish stands."`
-	PublishAt    *timestamp        `json:"publishAt" doc:"When it was scheduled for."`
-	PublishedAt  *timestamp        `json:"publishedAt" doc:"When it went live."`
-	ChangeCount  int               `json:"changeCount" doc:"How many changes it made." example:"3"`
-	PreviousID   *cms.ID           `json:"previousId" doc:"The publish that was live before."`
-	RestoredFrom *cms.ID           `json:"restoredFrom" doc:"The publish that this one went back to."`
-	Reason       *string           `json:"reason" doc:"Why it failed."`
-	CreatedAt    timestamp         `json:"createdAt" doc:"When it was asked for."`
-	CreatedBy    cms.ID            `json:"createdBy" doc:"The app that asked for it."`
-	Actor        *string           `json:"actor" doc:"The person for whom the app asked for it, as X-Actor named them." example:"ada@example.com"`
+	Object        string            `json:"object" enum:"publish" doc:"Always publish."`
+	ID            *cms.ID           `json:"id" doc:"Identifier of the publish; null when there was nothing to publish."`
+	SiteID        cms.ID            `json:"siteId" doc:"The site that was published."`
+	Name          *string           `json:"name" doc:"Name given to the publish." example:"Spring campaign"`
+	Status        cms.PublishStatus `json:"status" doc:"Where the publish stands."`
+	PublishAt     *timestamp        `json:"publishAt" doc:"When it was scheduled for."`
+	PublishedAt   *timestamp        `json:"publishedAt" doc:"When it went live."`
+	ChangeCount   int               `json:"changeCount" doc:"How many changes it made." example:"3"`
+	PreviousID    *cms.ID           `json:"previousId" doc:"The publish that was live before."`
+	RestoredFrom  *cms.ID           `json:"restoredFrom" doc:"The publish that this one went back to."`
+	Reason        *string           `json:"reason" doc:"Why it failed."`
+	CreatedAt     timestamp         `json:"createdAt" doc:"When it was asked for."`
+	CreatedBy     cms.ID            `json:"createdBy" doc:"The app that asked for it."`
+	CreatedByName *string           `json:"createdByName" doc:"The name of that app." example:"Importer"`
+	Actor         *string           `json:"actor" doc:"The person for whom the app asked for it, as X-Actor named them." example:"ada@example.com"`
 }
 
 func newPublish(p cms.Publish) Publish {
 	w := Publish{
 		Object: "publish", SiteID: p.SiteID, Name: p.Name, Status: p.Status, PublishAt: newNullTimestamp(p.PublishAt),
 		PublishedAt: newNullTimestamp(p.PublishedAt), ChangeCount: p.ChangeCount, PreviousID: p.PreviousID,
-		RestoredFrom: p.RestoredFrom, Reason: p.Reason, CreatedAt: newTimestamp(p.CreatedAt), CreatedBy: p.CreatedBy, Actor: nullText(p.Actor),
+		RestoredFrom: p.RestoredFrom, Reason: p.Reason, CreatedAt: newTimestamp(p.CreatedAt), CreatedBy: p.CreatedBy,
+		CreatedByName: nullText(p.CreatedName), Actor: nullText(p.Actor),
 	}
 	if p.ID != cms.NoID {
 		w.ID = &p.ID
@@ -113,14 +115,61 @@ type PublishCreate struct {
 	Name      cms.Opt[*string]    `json:"name" minLength:"1" maxLength:"255" doc:"Name of the publish; not blank." example:"Spring campaign"`
 	PublishAt cms.Opt[*time.Time] `json:"publishAt" doc:"When to publish the draft as it is then, in the future; now unless given." example:"2030-01-31T12:00:00.000Z"`
 	Confirm   cms.Opt[bool]       `json:"confirm" default:"false" doc:"Confirms a publish that takes most of the live pages away."`
+	DryRun    cms.Opt[bool]       `json:"dryRun" default:"false" doc:"Changes nothing, and returns 200 with a publishDryRun: what the publish would do. The scope read is enough for that."`
 }
 
 func (b PublishCreate) domain(p *cms.Problems) cms.PublishRequest {
 	r := cms.PublishRequest{
-		SelectionRequest: cms.SelectionRequest(b.Selected), Plan: b.Plan, Name: b.Name, PublishAt: b.PublishAt, Confirm: b.Confirm,
+		SelectionRequest: cms.SelectionRequest(b.Selected), Plan: b.Plan, Name: b.Name, PublishAt: b.PublishAt, Confirm: b.Confirm, DryRun: b.DryRun,
 	}
 	r.Clean(p, time.Now())
 	return r
+}
+
+// PublishDryRun is what a publish would do.
+type PublishDryRun struct {
+	Object           string         `json:"object" enum:"publishDryRun" doc:"Always publishDryRun."`
+	ChangeCount      int            `json:"changeCount" doc:"How many changes it would make." example:"3"`
+	Plan             string         `json:"plan" doc:"A hash of all changes, which publish takes."`
+	Summary          Summary        `json:"summary" doc:"How many changes of which kind."`
+	Clashes          []PublishClash `json:"clashes" doc:"Pathnames for which the publish would be refused."`
+	Guard            PublishGuard   `json:"guard" doc:"What it would take away from readers."`
+	RedirectsCreated int            `json:"redirectsCreated" doc:"How many redirects it would create." example:"0"`
+}
+
+// PublishClash is a pathname that would belong to several pages or routes.
+type PublishClash struct {
+	Pathname string   `json:"pathname" doc:"The pathname." example:"/about"`
+	Locale   string   `json:"locale" doc:"Locale code." example:"en-US"`
+	PageIDs  []cms.ID `json:"pageIds" doc:"The pages."`
+}
+
+// PublishGuard is what a publish would take away from readers.
+type PublishGuard struct {
+	Share         float64 `json:"share" doc:"Share of the live pages that would go offline or be deleted." example:"0.1"`
+	Pages         int     `json:"pages" doc:"How many pages these are." example:"2"`
+	ConfirmNeeded bool    `json:"confirmNeeded" doc:"Whether the publish needs confirm: true." example:"false"`
+}
+
+func newPublishDryRun(d service.DryRun) PublishDryRun {
+	w := PublishDryRun{
+		Object: "publishDryRun", ChangeCount: d.Summary.Total, Plan: d.Plan, Summary: Summary(d.Summary),
+		Clashes: make([]PublishClash, len(d.Clashes)), Guard: PublishGuard{d.Share, d.TakenAway, d.ConfirmNeeded}, RedirectsCreated: d.RedirectsCreated,
+	}
+	for i, c := range d.Clashes {
+		w.Clashes[i] = PublishClash(c)
+	}
+	return w
+}
+
+// scope is the scope that a request needs: a dry run of a publish only reads.
+func (r *request) scope() cms.Scope {
+	if r.endpoint.name == "publishSite" {
+		if ask, err := input(r, PublishCreate.domain)(); err == nil && ask.DryRun.Value {
+			return cms.ScopeRead
+		}
+	}
+	return r.endpoint.scope
 }
 
 // published is the response to a publish. One without an id created nothing.
@@ -142,12 +191,22 @@ func (a *API) discardSite(r *request) (response, error) {
 }
 
 func (a *API) publishSite(r *request) (response, error) {
-	p, err := a.svc.Publish(r.Context(), r.who, r.pathID, input(r, PublishCreate.domain))
+	in := input(r, PublishCreate.domain)
+	if ask, err := in(); err == nil && ask.DryRun.Value {
+		dry, err := a.svc.DryRunPublish(r.Context(), r.who, r.pathID, in)
+		return ok(newPublishDryRun(dry)), err
+	}
+	p, err := a.svc.Publish(r.Context(), r.who, r.pathID, in)
 	return published(p), err
 }
 
 func (a *API) listPublishes(r *request) (response, error) {
 	list, err := a.svc.Publishes(r.Context(), r.who, r.pathID, r.query.list)
+	return ok(newList(list, newPublish)), err
+}
+
+func (a *API) listScheduled(r *request) (response, error) {
+	list, err := a.svc.ScheduledPublishes(r.Context(), r.who, r.query.list)
 	return ok(newList(list, newPublish)), err
 }
 

@@ -39,6 +39,12 @@ type query struct {
 	part           int // 0: not given
 	content        bool
 	from, to       service.VersionRef
+	search         string // folded
+	label          string
+	deleted        bool
+	under          string
+	segment        string // the cursor of a tree
+	status         cms.StatusSet
 }
 
 // param is a query parameter, with its documentation. parse returns what is wrong
@@ -206,6 +212,48 @@ var (
 			return ""
 		},
 	}
+	paramSearch = searchParam("Only sites whose name contains this, without regard to case; 1 to 200 characters.")
+	paramLabel  = param{
+		name: "label", doc: "Only sites with this label.", schema: schema{"type": "string", "pattern": "^[a-z0-9-]{1,40}$", "example": "shop"},
+		parse: func(q *query, v string) string {
+			if !cms.IsLabel(v) {
+				return "must be 1 to 40 of a-z, 0-9 and -"
+			}
+			q.label = v
+			return ""
+		},
+	}
+	paramDeleted      = boolParam("deleted", "Lists what is deleted and can be restored, alone. For App keys.", func(q *query) *bool { return &q.deleted })
+	paramDeletedPages = boolParam("deleted", "Lists the deleted pages of the draft alone. For App keys.", func(q *query) *bool { return &q.deleted })
+	paramStatus       = param{
+		name: "status", doc: "Only pages of the draft with one of these states, separated by commas. offline and deleted bring pages that are not listed otherwise; deleted is for App keys.",
+		schema: schema{"type": "string", "pattern": "^(new|changed|live|deleted|offline)(,(new|changed|live|deleted|offline))*$", "example": "new,changed"},
+		parse: func(q *query, v string) string {
+			for name := range strings.SplitSeq(v, ",") {
+				status, ok := cms.StatusFilters[name]
+				if !ok || q.status&status != 0 {
+					return "must be some of new, changed, live, deleted, offline, each once"
+				}
+				q.status |= status
+			}
+			return ""
+		},
+	}
+	paramUnder = param{
+		name: "under", doc: "The pathname below which the next segments are listed.", schema: schema{"type": "string", "default": "/", "example": "/blog"}, parse: parseUnder,
+	}
+	paramSegment = param{
+		name: "startingAfter", doc: "The cursor: the pathname of the last item of the page before.", schema: schema{"type": "string", "example": "/blog"}, parse: parseSegment,
+	}
+	paramScheduled = required(param{
+		name: "status", doc: "Which publishes to list.", schema: schema{"type": "string", "enum": []cms.PublishStatus{cms.StatusScheduled}},
+		parse: func(_ *query, v string) string {
+			if v != string(cms.StatusScheduled) {
+				return "must be scheduled"
+			}
+			return ""
+		},
+	})
 	paramSkipValidation = boolParam("skipValidation", "Admits a pathname of another system's form, such as /products/[slug].", func(q *query) *bool { return &q.skipValidation })
 )
 
@@ -236,6 +284,22 @@ func cursorParam(name string) param {
 
 func boolParam(name, doc string, field func(*query) *bool) param {
 	return param{name: name, doc: doc, schema: schema{"type": "boolean", "default": false}, parse: func(q *query, v string) string { return parseEither(field(q), v, "false", "true") }}
+}
+
+// maxSearch is the longest text that is searched for, in characters.
+const maxSearch = 200
+
+func searchParam(doc string) param {
+	return param{name: "search", doc: doc, schema: schema{"type": "string", "minLength": 1, "maxLength": maxSearch}, parse: func(q *query, v string) string {
+		if utf8.RuneCountInString(v) > maxSearch {
+			return "must be at most 200 characters"
+		}
+		if strings.ContainsRune(v, 0) {
+			return "must not have a NUL character"
+		}
+		q.search = strings.Clone(cms.Fold(v)) // it may outlive the request
+		return ""
+	}}
 }
 
 func timeParam(name, doc string, field func(*query) **time.Time) param {
@@ -330,7 +394,7 @@ func parseEither(dst *bool, v, first, second string) string {
 // library drops malformed ones. named reports whether the path has a name in it.
 func parseQuery(raw string, params []param, named bool) (*query, error) {
 	q := &query{
-		list: cms.ListQuery{Limit: cms.DefaultLimit}, sort: cms.SortPath, pathPrefix: "/",
+		list: cms.ListQuery{Limit: cms.DefaultLimit}, sort: cms.SortPath, pathPrefix: "/", under: "/",
 		from: service.VersionRef{Version: cms.Live}, to: service.VersionRef{Version: cms.Draft},
 	}
 	var problems cms.Problems
@@ -366,6 +430,16 @@ func parseQuery(raw string, params []param, named bool) (*query, error) {
 			}
 		}
 		seen[name] = true
+	}
+	if q.segment != "" && !segmentBelow(q.segment, q.under) {
+		problems.Add("startingAfter", cms.ErrCursor.Details[0].Message)
+	}
+	notDraft := q.versionGiven && q.version != (service.VersionRef{Version: cms.Draft})
+	if q.deleted && notDraft {
+		problems.Add("deleted", "is about the draft")
+	}
+	if q.status != 0 && (notDraft || q.deleted) {
+		problems.Add("status", "is about the draft, without deleted")
 	}
 	for _, p := range params {
 		switch {

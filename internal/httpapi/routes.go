@@ -31,7 +31,7 @@ func (a *API) endpoints() []*endpoint {
 		list     = []param{paramLimit, paramAfter}
 		siteList = []param{paramListSiteID, paramLimit, paramAfter}
 		pageRead = []param{paramSiteID, paramVersion, paramLocale}
-		pageList = []param{paramLimit, paramAfter, paramPathPrefix, paramSortBy, paramSortDirection, paramIncludeOffline, paramLocale, paramVersion}
+		pageList = []param{paramLimit, paramAfter, paramPathPrefix, paramSortBy, paramSortDirection, paramIncludeOffline, paramLocale, paramVersion, paramStatus, paramDeletedPages}
 		raw      = []param{paramSkipValidation}
 	)
 	return []*endpoint{
@@ -47,7 +47,7 @@ func (a *API) endpoints() []*endpoint {
 
 		{get, "/v2/audit", "listAudit", admin, appsOnly, append([]param{paramAuditSiteID, paramResourceID, paramAppID, paramOperation, paramSince, paramUntil}, list...), nil, 200, typ[List[AuditEntry]](), a.listAudit},
 
-		{get, "/v2/sites", "listSites", read, appsOnly, append([]param{paramWorkspaceID}, list...), nil, 200, typ[List[Site]](), a.listSites},
+		{get, "/v2/sites", "listSites", read, appsOnly, append([]param{paramWorkspaceID, paramSearch, paramLabel, paramDeleted}, list...), nil, 200, typ[List[Site]](), a.listSites},
 		{post, "/v2/sites", "createSite", write, appsOnly, nil, typ[SiteCreate](), 201, typ[Site](), a.createSite},
 		{get, "/v2/sites/{siteId}", "getSite", read, previewToo, nil, nil, 200, typ[Site](), a.getSite},
 		{patch, "/v2/sites/{siteId}", "updateSite", write, appsOnly, nil, typ[SitePatch](), 200, typ[Site](), a.updateSite},
@@ -65,6 +65,7 @@ func (a *API) endpoints() []*endpoint {
 		{post, "/v2/sites/{siteId}/publish", "publishSite", publish, appsOnly, nil, typ[PublishCreate](), 201, typ[Publish](), a.publishSite},
 		{post, "/v2/sites/{siteId}/discard", "discardSite", write, appsOnly, nil, typ[DiscardCreate](), 200, typ[Discard](), a.discardSite},
 		{get, "/v2/sites/{siteId}/publishes", "listPublishes", read, appsOnly, list, nil, 200, typ[List[Publish]](), a.listPublishes},
+		{get, "/v2/publishes", "listScheduledPublishes", read, appsOnly, append([]param{paramScheduled}, list...), nil, 200, typ[List[Publish]](), a.listScheduled},
 		{get, "/v2/publishes/{publishId}", "getPublish", read, appsOnly, nil, nil, 200, typ[Publish](), a.getPublish},
 		{del, "/v2/publishes/{publishId}", "cancelPublish", publish, appsOnly, nil, nil, 204, nil, a.cancelPublish},
 		{get, "/v2/publishes/{publishId}/changes", "listPublishChanges", read, appsOnly, list, nil, 200, typ[List[Change]](), a.listPublishChanges},
@@ -75,7 +76,7 @@ func (a *API) endpoints() []*endpoint {
 		{get, "/v2/previews/{previewId}", "getPreview", read, appsOnly, nil, nil, 200, typ[Preview](), a.getPreview},
 		{del, "/v2/previews/{previewId}", "deletePreview", write, appsOnly, nil, nil, 204, nil, a.deletePreview},
 
-		{get, "/v2/locales", "listLocales", read, previewToo, siteList, nil, 200, typ[List[Locale]](), a.listLocales},
+		{get, "/v2/locales", "listLocales", read, previewToo, append([]param{paramDeleted}, siteList...), nil, 200, typ[List[Locale]](), a.listLocales},
 		{post, "/v2/locales", "createLocale", write, appsOnly, nil, typ[LocaleCreate](), 201, typ[Locale](), a.createLocale},
 		{get, "/v2/locales/{localeIdOrCode}", "getLocale", read, previewToo, inSite, nil, 200, typ[Locale](), a.getLocale},
 		{patch, "/v2/locales/{localeIdOrCode}", "updateLocale", write, appsOnly, inSite, typ[LocalePatch](), 200, typ[Locale](), a.updateLocale},
@@ -103,6 +104,7 @@ func (a *API) endpoints() []*endpoint {
 		{get, "/v6/pages", "listPages", read, previewToo, append([]param{paramListSiteID}, pageList...), nil, 200, typ[List[Page]](), a.listPages},
 		{post, "/v6/pages", "createPage", write, appsOnly, nil, typ[PageCreate](), 201, typ[Page](), a.createPage},
 		{post, "/v6/pages/batch", "batchPages", write, appsOnly, nil, typ[PageBatch](), 200, typ[Batch](), a.batchPages},
+		{get, "/v6/pages/tree", "getTree", read, previewToo, []param{paramListSiteID, paramUnder, paramLocale, paramVersion, paramLimit, paramSegment}, nil, 200, typ[List[PathSegment]](), a.getTree},
 		{get, "/v6/pages/{pageIdOrPathname...}", "getPage", read, previewToo, append(pageRead, paramInclude), nil, 200, typ[Page](), a.getPage},
 		{patch, "/v6/pages/{pageIdOrPathname...}", "updatePage", write, appsOnly, inLocale, typ[PagePatch](), 200, typ[Page](), a.updatePage},
 		{del, "/v6/pages/{pageIdOrPathname...}", "deletePage", write, appsOnly, inLocale, nil, 204, nil, a.deletePage},

@@ -20,6 +20,7 @@ type Site struct {
 	LocaleManagementMode    cms.LocaleMode    `json:"localeManagementMode" doc:"Whether locales are managed here or by another system."`
 	AutoRedirects           bool              `json:"autoRedirects" doc:"Whether a publish that moves a page leaves a redirect at the old pathname." example:"true"`
 	PreviewURLTemplate      *string           `json:"previewUrlTemplate" doc:"The URL of previews, with {pathname}, {locale} and {token} for their values." example:"https://www.example.com{pathname}?preview={token}"`
+	Labels                  []string          `json:"labels" doc:"Labels of the site, sorted." example:"[\"shop\"]"`
 	CreatedAt               timestamp         `json:"createdAt" doc:"Creation time."`
 	UpdatedAt               timestamp         `json:"updatedAt" doc:"Last update time."`
 }
@@ -29,7 +30,8 @@ func newSite(s cms.Site) Site {
 		Object: "site", ID: s.ID, WorkspaceID: s.WorkspaceID, Name: s.Name, HostOrigin: s.HostOrigin,
 		PublicAPIKey: s.PublicAPIKey, SiteKeyAccess: s.KeyAccess, DefaultLocale: s.DefaultLocale.Code,
 		DefaultLocalePathPrefix: s.DefaultLocale.PathPrefix, LocaleManagementMode: s.LocaleMode, AutoRedirects: s.AutoRedirects,
-		PreviewURLTemplate: s.PreviewURLTemplate, CreatedAt: newTimestamp(s.CreatedAt), UpdatedAt: newTimestamp(s.UpdatedAt),
+		PreviewURLTemplate: s.PreviewURLTemplate, Labels: append([]string{}, s.Labels...),
+		CreatedAt: newTimestamp(s.CreatedAt), UpdatedAt: newTimestamp(s.UpdatedAt),
 	}
 }
 
@@ -43,13 +45,13 @@ type SiteCreate struct {
 	LocaleManagementMode cms.Opt[cms.LocaleMode]    `json:"localeManagementMode" default:"internal" doc:"Whether locales are managed here or by another system."`
 	AutoRedirects        cms.Opt[bool]              `json:"autoRedirects" default:"true" doc:"Whether a publish that moves a page leaves a redirect at the old pathname."`
 	PreviewURLTemplate   cms.Opt[*string]           `json:"previewUrlTemplate" maxLength:"2048" doc:"The URL of previews, http or https, with {pathname}, {locale} and {token} for their values." example:"https://www.example.com{pathname}?preview={token}"`
+	Labels               cms.Opt[[]string]          `json:"labels" maxItems:"20" doc:"At most 20 labels, each 1 to 40 of a-z, 0-9 and -; the response has them sorted, each once."`
 }
 
 func (b SiteCreate) domain(p *cms.Problems) cms.NewSite {
 	return clean(p, cms.NewSite{WorkspaceID: b.WorkspaceID, SitePatch: cms.SitePatch{
 		Name: b.Name, HostOrigin: b.HostOrigin, DefaultLocale: b.DefaultLocale, KeyAccess: b.SiteKeyAccess, LocaleMode: b.LocaleManagementMode,
-		AutoRedirects:      b.AutoRedirects,
-		PreviewURLTemplate: b.PreviewURLTemplate,
+		AutoRedirects: b.AutoRedirects, PreviewURLTemplate: b.PreviewURLTemplate, Labels: b.Labels,
 	}})
 }
 
@@ -63,6 +65,7 @@ type SitePatch struct {
 	LocaleMode              cms.Opt[cms.LocaleMode]    `json:"localeManagementMode" doc:"Whether locales are managed here or by another system."`
 	AutoRedirects           cms.Opt[bool]              `json:"autoRedirects" doc:"Whether a publish that moves a page leaves a redirect at the old pathname."`
 	PreviewURLTemplate      cms.Opt[*string]           `json:"previewUrlTemplate" maxLength:"2048" doc:"The URL of previews, http or https, with {pathname}, {locale} and {token} for their values." example:"https://www.example.com{pathname}?preview={token}"`
+	Labels                  cms.Opt[[]string]          `json:"labels" maxItems:"20" doc:"At most 20 labels, each 1 to 40 of a-z, 0-9 and -; the response has them sorted, each once."`
 }
 
 func (b SitePatch) domain(p *cms.Problems) cms.SitePatch { return clean(p, cms.SitePatch(b)) }
@@ -86,7 +89,8 @@ func (b KeyRotate) domain(p *cms.Problems) cms.RotateKey { return clean(p, cms.R
 func siteLocation(s cms.Site) string { return "/v2/sites/" + s.ID.String() }
 
 func (a *API) listSites(r *request) (response, error) {
-	list, err := a.svc.Sites(r.Context(), r.who, r.query.workspaceID, r.query.list)
+	q := r.query
+	list, err := a.svc.Sites(r.Context(), r.who, q.workspaceID, cms.SiteQuery{ListQuery: q.list, Search: q.search, Label: q.label, Deleted: q.deleted})
 	return ok(newList(list, newSite)), err
 }
 

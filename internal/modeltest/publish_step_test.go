@@ -236,7 +236,7 @@ func (w *world) duplicate(s *Site) (*Site, error) {
 func (w *world) partsOf(siteID cms.ID) map[string]cms.ID {
 	all := cms.ListQuery{Limit: cms.MaxLimit}
 	named := map[string]cms.ID{}
-	locales, err := w.svc.Locales(w.ctx(), w.who, siteID, all)
+	locales, err := w.svc.Locales(w.ctx(), w.who, siteID, false, all)
 	w.must(err)
 	for _, l := range locales.Items {
 		named[l.Code] = l.ID

@@ -194,7 +194,7 @@ func (w *redirectWorld) holds() {
 	w.t.Helper()
 	site, err := w.svc.Site(w.ctx(), w.who, w.site)
 	w.must(err)
-	list, err := w.svc.Locales(w.ctx(), w.who, w.site, cms.ListQuery{Limit: 10})
+	list, err := w.svc.Locales(w.ctx(), w.who, w.site, false, cms.ListQuery{Limit: 10})
 	w.must(err)
 	var locales cms.Locales
 	for _, l := range list.Items {

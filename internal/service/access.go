@@ -257,6 +257,15 @@ func (c Caller) mayRead(site cms.Site, ref VersionRef) error {
 	return nil
 }
 
+// maySeeTrash refuses the lists of what is deleted to Site keys, for which it does
+// not exist.
+func (c Caller) maySeeTrash(deleted bool) error {
+	if deleted && c.App == nil {
+		return cms.Forbidden("A Site key can't do this, use an App key")
+	}
+	return nil
+}
+
 // DefaultVersion is the version that the caller reads unless it names one.
 func (c Caller) DefaultVersion() VersionRef {
 	if c.Preview != nil && c.Preview.PublishID != cms.NoID {

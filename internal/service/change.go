@@ -45,6 +45,17 @@ type Summary struct {
 	ByLocale map[string]int
 }
 
+func newSummary() Summary {
+	return Summary{ByKind: map[cms.ChangeKind]int{}, ByLocale: map[string]int{}}
+}
+
+// add counts a change. A redirect of every locale counts as the default locale's.
+func (s *Summary) add(c ChangeView, defaultLocale string) {
+	s.Total++
+	s.ByKind[c.Kind]++
+	s.ByLocale[cmp.Or(c.Locale, defaultLocale)]++
+}
+
 // Changes lists what publishing the draft of a site, or a selection of it, would
 // do.
 func (s *Service) Changes(ctx context.Context, who Caller, siteID cms.ID, ask cms.SelectionRequest, q cms.ListQuery) (Review, error) {
@@ -94,13 +105,11 @@ func (s *Service) isCurrentReview(known reviewed, siteID cms.ID, now time.Time) 
 // summary.
 func (f siteSnapshot) reviewAll(ctx context.Context, r cms.Reader, selected cms.Selection, place cms.ChangePlace, limit int, known *reviewed) (cms.List[ChangeView], error) {
 	var views []ChangeView
-	hash, sum := newPlanHash(), Summary{ByKind: map[cms.ChangeKind]int{}, ByLocale: map[string]int{}}
+	hash, sum := newPlanHash(), newSummary()
 	err := f.everyChange(ctx, r, selected, func(c cms.Change) {
 		view := f.viewChange(c)
 		hash.add(c)
-		sum.Total++
-		sum.ByKind[c.Kind]++
-		sum.ByLocale[cmp.Or(view.Locale, f.site.DefaultLocale.Code)]++
+		sum.add(view, f.site.DefaultLocale.Code)
 		if c.RedirectID != cms.NoID {
 			known.redirects = append(known.redirects, c)
 		}

@@ -78,6 +78,10 @@ func (s *Service) changeContent(ctx context.Context, who Caller, id cms.ID, loca
 		if err != nil {
 			return view, nil, err
 		}
+		live, err := liveOf(ctx, tx, before)
+		if err != nil {
+			return view, nil, err
+		}
 		content, err := next(before.OwnContent(lv.localeID))
 		if err != nil {
 			return view, nil, err
@@ -85,14 +89,14 @@ func (s *Service) changeContent(ctx context.Context, who Caller, id cms.ID, loca
 		patch := cms.PagePatch{Content: cms.Some(content)}
 		after := patch.Apply(before, lv.localeID)
 		changed, err := s.savePage(ctx, tx, who, f, before, &after)
-		view = lv.view(after)
+		view = lv.draft(after, live)
 		if err == nil && changed {
 			err = tx.PutContents(ctx, f.site.ID, patch.Contents(), after.UpdatedAt)
 		}
 		if err != nil || !changed {
 			return view, nil, err
 		}
-		return view, wrotePage(lv.view(before), view), nil
+		return view, wrotePage(lv.draft(before, live), view), nil
 	})
 }
 

@@ -46,7 +46,11 @@ func (s *Service) DiscardPage(ctx context.Context, who Caller, id cms.ID, body E
 			return view, nil, err
 		}
 		page, err := tx.Page(ctx, f.site.ID, cms.Draft, id)
-		return f.inDefault().view(page), nil, err
+		if err != nil {
+			return view, nil, err
+		}
+		live, err := liveOf(ctx, tx, page)
+		return f.inDefault().draft(page, live), nil, err
 	})
 }
 

@@ -35,15 +35,18 @@ func findLocale(locales cms.Locales, ref Ref) (cms.Locale, error) {
 	return locale, nil
 }
 
-// Locales lists the locales of a site.
-func (s *Service) Locales(ctx context.Context, who Caller, siteID cms.ID, q cms.ListQuery) (cms.List[LocaleView], error) {
+// Locales lists the locales of a site, or those that are deleted.
+func (s *Service) Locales(ctx context.Context, who Caller, siteID cms.ID, deleted bool, q cms.ListQuery) (cms.List[LocaleView], error) {
+	if err := who.maySeeTrash(deleted); err != nil {
+		return cms.List[LocaleView]{}, err
+	}
 	return viewSite(ctx, s, who, ofSite(siteID), func(_ context.Context, _ cms.Reader, f siteSnapshot) (list cms.List[LocaleView], err error) {
 		if _, ok := f.locales.ByID(q.After); q.After != cms.NoID && !ok {
 			return list, cms.ErrCursor
 		}
 		var views []LocaleView
 		for _, l := range f.locales {
-			if l.DeletedAt == nil && cms.CompareIDs(l.ID, q.After) > 0 {
+			if (l.DeletedAt != nil) == deleted && cms.CompareIDs(l.ID, q.After) > 0 {
 				views = append(views, LocaleView{l, l.ID == f.site.DefaultLocaleID})
 			}
 		}

@@ -15,7 +15,10 @@ type PageView struct {
 	Locale        string // the code
 	Localized     bool   // the locale is not the default one
 	Localizations []PageLocalization
-	Content       []byte // if asked for; nil: none
+	Content       []byte         // if asked for; nil: none
+	Status        cms.PageStatus // "": the version is not the draft
+	// Overrides are the fields that are the locale's own; nil for the default locale.
+	Overrides []string
 }
 
 // PageLocalization is a locale, other than the default, that overrides
@@ -42,7 +45,7 @@ func (s *Service) Page(ctx context.Context, who Caller, q ReadPage) (PageView, e
 		return PageView{}, err
 	}
 	view := found.lv.view(found.Page)
-	view.Content = found.content
+	view.Content, view.Status = found.content, found.status
 	return view, nil
 }
 
@@ -50,7 +53,15 @@ func (s *Service) Page(ctx context.Context, who Caller, q ReadPage) (PageView, e
 type localizedPage struct {
 	cms.Page
 	lv      localeView
-	content []byte // in the locale, if asked for
+	content []byte         // in the locale, if asked for
+	status  cms.PageStatus // of a page of the draft
+}
+
+// readStatus compares a page of the draft with what is live, which is only read if
+// they may differ.
+func (p *localizedPage) readStatus(ctx context.Context, r cms.Reader, dirty bool) (err error) {
+	p.status, err = statusOf(ctx, r, p.Page, dirty, p.lv.locales)
+	return err
 }
 
 func (s *Service) readPage(ctx context.Context, who Caller, q ReadPage) (found localizedPage, err error) {
@@ -92,29 +103,33 @@ func (s *Service) findLocalizedPage(ctx context.Context, from cms.Source, who Ca
 		return page, false
 	}
 	page.lv, err = f.in(q.Locale)
-	page.Page = found[0].Page
+	one := found[0]
 	if q.Ref.ID == cms.NoID {
-		page.Page, ok = effective(found, page.lv.localeID, pathname)
+		one, ok = effective(found, page.lv.localeID, pathname)
 	}
+	page.Page = one.Page
 	if !ok || err != nil || page.DeletedAt != nil {
 		return page, false
 	}
 	if q.Content {
 		err = page.readContent(ctx, from) // it may have been replaced, and purged
 	}
+	if err == nil {
+		err = page.readStatus(ctx, from, one.Dirty)
+	}
 	return page, err == nil
 }
 
 // effective is the page that has a pathname in a locale, among those that claim
 // it: by a pathname of its own there, or by its default one.
-func effective(found []cms.FoundPage, localeID cms.ID, pathname string) (cms.Page, bool) {
+func effective(found []cms.FoundPage, localeID cms.ID, pathname string) (cms.FoundPage, bool) {
 	for _, claimedIn := range []cms.ID{localeID, cms.NoID} {
 		i := slices.IndexFunc(found, func(f cms.FoundPage) bool { return f.ClaimedIn == claimedIn })
 		if i >= 0 {
-			return found[i].Page, found[i].In(localeID).Values.Pathname == pathname
+			return found[i], found[i].In(localeID).Values.Pathname == pathname
 		}
 	}
-	return cms.Page{}, false
+	return cms.FoundPage{}, false
 }
 
 // pageIn reads a page in a view.
@@ -142,6 +157,9 @@ func (s *Service) pageIn(ctx context.Context, from cms.Source, who Caller, q Rea
 		}
 		if page.Page, err = existingPage(r.Page(ctx, f.site.ID, version, id)); err == nil && q.Content {
 			err = page.readContent(ctx, r)
+		}
+		if err == nil {
+			err = page.readStatus(ctx, r, true)
 		}
 		return err
 	})
@@ -212,15 +230,17 @@ type localeView struct {
 }
 
 func (lv localeView) view(p cms.Page) PageView {
-	paths := make(map[cms.ID]string, len(p.Localizations))
-	for id, l := range p.Localizations {
-		paths[id] = l.Pathname
-	}
-	return lv.viewRow(p.In(lv.localeID), paths)
+	return lv.viewRow(p.In(lv.localeID), p.Paths())
 }
 
 func (lv localeView) viewRow(row cms.PageRow, paths map[cms.ID]string) PageView {
 	view := PageView{PageRow: row, Locale: lv.code, Localized: lv.localeID != cms.NoID, Localizations: []PageLocalization{}}
+	if view.Localized {
+		view.Overrides = []string{}
+	}
+	if view.Localized && row.LocaleID == lv.localeID {
+		view.Overrides = row.Own.Names()
+	}
 	if len(paths) == 0 {
 		return view
 	}
@@ -230,6 +250,13 @@ func (lv localeView) viewRow(row cms.PageRow, paths map[cms.ID]string) PageView 
 		}
 	}
 	slices.SortFunc(view.Localizations, func(a, b PageLocalization) int { return strings.Compare(a.Locale, b.Locale) })
+	return view
+}
+
+// draft is a page of the draft as a reader sees it.
+func (lv localeView) draft(p cms.Page, live *cms.Page) PageView {
+	view := lv.view(p)
+	view.Status = cms.StatusOf(p, live, lv.locales)
 	return view
 }
 
@@ -251,7 +278,7 @@ func (s *Service) CreatePage(ctx context.Context, who Caller, in Input[cms.NewPa
 		if err != nil {
 			return view, nil, err
 		}
-		view = f.inDefault().view(page)
+		view = f.inDefault().draft(page, nil)
 		return view, wrotePage(nil, view), tx.CreatePages(ctx, page)
 	})
 }
@@ -315,8 +342,11 @@ func (s *Service) RestorePage(ctx context.Context, who Caller, id cms.ID, body E
 		}
 		after := before
 		after.DeletedAt = nil
-		_, err = s.savePage(ctx, tx, who, f, before, &after)
-		view = f.inDefault().view(after)
+		live, err := liveOf(ctx, tx, before)
+		if err == nil {
+			_, err = s.savePage(ctx, tx, who, f, before, &after)
+		}
+		view = f.inDefault().draft(after, live)
 		return view, wrotePage(nil, view), err
 	})
 }
@@ -336,8 +366,12 @@ func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale st
 		if err != nil {
 			return view, nil, err
 		}
+		live, err := liveOf(ctx, tx, before)
+		if err != nil {
+			return view, nil, err
+		}
 		after, err := rule(lv, before)
-		was := lv.view(before)
+		was := lv.draft(before, live)
 		if err == nil {
 			err = match.check(was)
 		}
@@ -345,7 +379,7 @@ func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale st
 			return view, nil, err
 		}
 		changed, err := s.savePage(ctx, tx, who, f, before, &after)
-		view = lv.view(after)
+		view = lv.draft(after, live)
 		if err != nil || !changed {
 			return view, nil, err
 		}

@@ -60,6 +60,7 @@ type pageBatch struct {
 	siteSnapshot
 	shown    localeView             // the default locale
 	stored   map[cms.ID]*cms.Page   // before the batch
+	live     map[cms.ID]*cms.Page   // of those that were published
 	pages    map[cms.ID]*cms.Page   // after the operations so far
 	held     map[string][]cms.Claim // by the pathnames that name pages
 	contents []cms.Content
@@ -102,8 +103,17 @@ func (b *pageBatch) load(ctx context.Context, tx cms.Tx, ops []cms.PageOperation
 			ids = append(ids, c.Owner)
 		}
 	}
-	b.stored, err = tx.PagesByID(ctx, b.site.ID, cms.Draft, cms.SortIDs(ids))
+	if b.stored, err = tx.PagesByID(ctx, b.site.ID, cms.Draft, cms.SortIDs(ids)); err != nil {
+		return err
+	}
 	b.pages = maps.Clone(b.stored)
+	var published []cms.ID
+	for id, page := range b.stored {
+		if page.PublishedAt != nil {
+			published = append(published, id)
+		}
+	}
+	b.live, err = tx.PagesByID(ctx, b.site.ID, cms.Live, published)
 	return err
 }
 
@@ -153,9 +163,9 @@ func (b *pageBatch) operate(i int, op cms.PageOperation) BatchResult {
 		return BatchResult{}
 	}
 	changed := b.svc.stampChange(*page, &after)
-	result := BatchResult{Page: shown.view(after), Deleted: after.DeletedAt != nil}
+	result := BatchResult{Page: shown.draft(after, b.live[page.ID]), Deleted: after.DeletedAt != nil}
 	if changed {
-		b.writes = append(b.writes, wrotePage(shown.view(*page), result.Page)...)
+		b.writes = append(b.writes, wrotePage(shown.draft(*page, b.live[page.ID]), result.Page)...)
 		b.save(i, *page, after, func(cms.ID) string { return "pathname" })
 	}
 	return result
@@ -185,7 +195,7 @@ func (b *pageBatch) apply(i int, op cms.PageOperation, shown localeView, page cm
 // create adds a page with its localizations.
 func (b *pageBatch) create(i int, op cms.PageOperation) BatchResult {
 	page := b.svc.newPage(b.site, op.PagePatch)
-	b.writes = append(b.writes, wrotePage(nil, b.shown.view(page))...)
+	b.writes = append(b.writes, wrotePage(nil, b.shown.draft(page, nil))...)
 	fields := map[cms.ID]string{cms.NoID: "pathname"}
 	for _, name := range slices.Sorted(maps.Keys(op.Localizations.Value)) {
 		field := "localizations." + name
@@ -206,13 +216,13 @@ func (b *pageBatch) create(i int, op cms.PageOperation) BatchResult {
 		before := page
 		page = op.Localizations.Value[name].Apply(page, shown.localeID)
 		if !before.SameContent(page) {
-			b.writes = append(b.writes, wrotePage(shown.view(before), shown.view(page))...)
+			b.writes = append(b.writes, wrotePage(shown.draft(before, nil), shown.draft(page, nil))...)
 		}
 	}
 	if !op.Bad {
 		b.save(i, cms.Page{}, page, func(locale cms.ID) string { return fields[locale] })
 	}
-	return BatchResult{Page: b.shown.view(page)}
+	return BatchResult{Page: b.shown.draft(page, nil)}
 }
 
 // save keeps a page and notes which of its pathnames the operation changed.

@@ -30,6 +30,9 @@ type PageList struct {
 // if the caller may read it, and otherwise in a view.
 func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (PageList, error) {
 	var list PageList
+	if err := who.maySeeTrash(ask.Query.Deleted || ask.Query.Status&cms.FilterDeleted != 0); err != nil {
+		return list, err
+	}
 	siteID := ask.Query.SiteID
 	if who.Preview != nil && siteID == who.Site.ID {
 		var ok bool
@@ -51,7 +54,7 @@ func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (PageLis
 // known snapshot of the site: the rows have the revision of the site.
 func (s *Service) findPages(ctx context.Context, from cms.Source, who Caller, ask ReadPages) (PageList, bool) {
 	f, ok := s.snapshots.GetIfPresent(ask.Query.SiteID)
-	if !ok || ask.Version.Publish != cms.NoID {
+	if !ok || ask.Version.Publish != cms.NoID || ask.Query.Status != 0 {
 		return PageList{}, false
 	}
 	lv, err := f.in(ask.Locale)
@@ -75,7 +78,8 @@ func (s *Service) findPages(ctx context.Context, from cms.Source, who Caller, as
 	if err != nil || len(listed) == 0 || !s.isCurrent(f, listed[0].Revision) || !f.admits(who, ask.Version) {
 		return PageList{}, false
 	}
-	return s.newPageList(who, lv, q, listed, asOf, pure), true
+	statuses, err := lv.statuses(ctx, from, q, listed)
+	return s.newPageList(who, lv, q, listed, statuses, asOf, pure), err == nil
 }
 
 // pagesIn lists pages in a view.
@@ -106,8 +110,8 @@ func (s *Service) pagesIn(ctx context.Context, from cms.Source, who Caller, ask 
 		if err != nil {
 			return err
 		}
-		listed, err := r.Pages(ctx, q, f.localized())
-		list = s.newPageList(who, lv, q, listed, asOf, pure)
+		listed, statuses, err := f.listPages(ctx, r, q, lv)
+		list = s.newPageList(who, lv, q, listed, statuses, asOf, pure)
 		return err
 	})
 	return list, err
@@ -132,11 +136,12 @@ func (s *Service) setPosition(who Caller, q *cms.PageQuery, lv localeView, after
 }
 
 // newPageList creates a list from one row more than the limit.
-func (s *Service) newPageList(who Caller, lv localeView, q cms.PageQuery, listed []cms.ListedPage, asOf int64, pure bool) PageList {
+func (s *Service) newPageList(who Caller, lv localeView, q cms.PageQuery, listed []cms.ListedPage, statuses map[cms.ID]cms.PageStatus, asOf int64, pure bool) PageList {
 	cut := cms.CutList(listed, q.Limit)
 	list := PageList{List: cms.List[PageView]{Items: make([]PageView, len(cut.Items)), HasMore: cut.HasMore}, Pure: pure, OnSend: func() {}}
 	for i, l := range cut.Items {
 		list.Items[i] = lv.viewRow(l.PageRow, l.Paths)
+		list.Items[i].Status = statuses[l.ID]
 	}
 	if n := len(cut.Items); n > 0 {
 		w, last := walkOf(who, q, lv), position{cut.Items[n-1].Position(q.Sort), asOf}

@@ -18,6 +18,11 @@ type Guard struct {
 	Pages int
 }
 
+// asks reports whether a publish that takes some pages away has to be confirmed.
+func (g Guard) asks(gone, pages int) bool {
+	return gone >= g.Pages && float64(gone) > g.Share*float64(pages)
+}
+
 // DefaultGuard is the guard unless another is configured.
 var DefaultGuard = Guard{Share: 0.5, Pages: 10}
 
@@ -58,7 +63,7 @@ const dirtyChunk = 500
 
 // collect computes what publishing a selection of the draft would put live. Its
 // cost follows the number of pages touched since the last publish.
-func (f siteSnapshot) collect(ctx context.Context, tx cms.Tx, selected cms.Selection) (*release, error) {
+func (f siteSnapshot) collect(ctx context.Context, tx cms.Reader, selected cms.Selection) (*release, error) {
 	rel := &release{}
 	selected = selected.Applied(f.site.DefaultLocaleID)
 	err := eachDirty(ctx, tx, f.site.ID, dirtyWalk{only: selected.PageIDs}, func(id cms.ID, draft, live *cms.Page) bool {
@@ -85,7 +90,7 @@ func (f siteSnapshot) collect(ctx context.Context, tx cms.Tx, selected cms.Selec
 }
 
 // keepHidden restores the values of hidden locales in pages that go live again.
-func (rel *release) keepHidden(ctx context.Context, tx cms.Tx, f siteSnapshot) error {
+func (rel *release) keepHidden(ctx context.Context, tx cms.Reader, f siteSnapshot) error {
 	if !slices.ContainsFunc(f.locales, func(l cms.Locale) bool { return l.DeletedAt != nil }) {
 		return nil
 	}
@@ -180,8 +185,8 @@ func (s *Service) PublishPage(ctx context.Context, who Caller, id cms.ID, body E
 // publish runs or schedules a publish. It holds the site lock.
 func (s *Service) publish(ctx context.Context, tx cms.Tx, who Caller, f siteSnapshot, ask cms.PublishRequest) (p cms.Publish, _ []written, err error) {
 	p = cms.Publish{
-		ID: cms.NewID(), SiteID: f.site.ID, Name: ask.Name.Value, CreatedAt: s.now(), CreatedBy: who.ID(), Actor: who.Request.Actor,
-		Confirm: ask.Confirm.Value, PublishAt: ask.PublishAt.Value,
+		ID: cms.NewID(), SiteID: f.site.ID, Name: ask.Name.Value, CreatedAt: s.now(), CreatedBy: who.ID(), CreatedName: who.App.Name,
+		Actor: who.Request.Actor, Confirm: ask.Confirm.Value, PublishAt: ask.PublishAt.Value,
 	}
 	if p.Select, err = f.selection(ctx, tx, ask.SelectionRequest); err != nil {
 		return p, nil, err
@@ -205,7 +210,7 @@ func (s *Service) publish(ctx context.Context, tx cms.Tx, who Caller, f siteSnap
 
 // prepare computes what a publish would put live, and checks that the plan, if
 // there is one, is still that of its selection or of everything.
-func (f siteSnapshot) prepare(ctx context.Context, tx cms.Tx, selected cms.Selection, plan *string) (*release, error) {
+func (f siteSnapshot) prepare(ctx context.Context, tx cms.Reader, selected cms.Selection, plan *string) (*release, error) {
 	rel, err := f.collect(ctx, tx, selected)
 	if err != nil || plan == nil {
 		return rel, err
@@ -322,7 +327,7 @@ func (s *Service) checkGuard(ctx context.Context, tx cms.Tx, siteID cms.ID, vers
 		return nil
 	}
 	pages, _, err := tx.CountPages(ctx, siteID, version)
-	if err != nil || float64(gone) <= s.Guard.Share*float64(pages) {
+	if err != nil || !s.Guard.asks(gone, pages) {
 		return err
 	}
 	what := "take %d of %d live pages offline or away"
@@ -387,7 +392,7 @@ func (s *Service) RestorePublish(ctx context.Context, who Caller, id cms.ID, bod
 			return p, nil, err
 		}
 		return s.releaseNew(ctx, tx, rel, cms.Publish{
-			ID: cms.NewID(), SiteID: f.site.ID, CreatedAt: s.now(), CreatedBy: who.ID(), Actor: who.Request.Actor,
+			ID: cms.NewID(), SiteID: f.site.ID, CreatedAt: s.now(), CreatedBy: who.ID(), CreatedName: who.App.Name, Actor: who.Request.Actor,
 			RestoredFrom: &from.ID, Confirm: true,
 		})
 	})

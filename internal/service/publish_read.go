@@ -28,6 +28,29 @@ func (s *Service) Publishes(ctx context.Context, who Caller, siteID cms.ID, q cm
 	})
 }
 
+// ScheduledPublishes lists the scheduled publishes of all sites that the caller
+// reaches, oldest first.
+func (s *Service) ScheduledPublishes(ctx context.Context, who Caller, q cms.ListQuery) (cms.List[cms.Publish], error) {
+	return view(ctx, s, func(r cms.Reader) (list cms.List[cms.Publish], err error) {
+		err = checkCursor(q, func() error {
+			siteID, err := r.SiteOf(ctx, cms.KindPublish, q.After)
+			if err != nil {
+				return err
+			}
+			site, err := r.Site(ctx, siteID)
+			if err == nil && who.reaches(site) != nil {
+				err = cms.ErrCursor
+			}
+			return err
+		})
+		if err != nil {
+			return list, err
+		}
+		publishes, err := r.ScheduledPublishes(ctx, who.WorkspaceID(), who.App.SiteIDs, q)
+		return cms.CutList(publishes, q.Limit), err
+	})
+}
+
 // PagePublishes lists the publishes that changed a page, newest first. A page
 // that was ever live has a history, deleted or not.
 func (s *Service) PagePublishes(ctx context.Context, who Caller, id cms.ID, q cms.ListQuery) (cms.List[cms.Publish], error) {

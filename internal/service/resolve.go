@@ -180,12 +180,17 @@ func (f siteSnapshot) resolvePage(ctx context.Context, r cms.Reader, version cms
 	if err != nil {
 		return false, err
 	}
+	status, err := statusOf(ctx, r, page, true, f.locales)
+	if err != nil {
+		return false, err
+	}
 	if !page.In(lv.localeID).Values.IsOnline {
 		res.step("page", "The page %s has this pathname and is offline", page.ID)
 		return true, nil
 	}
 	res.step("page", "The page %s has this pathname", page.ID)
 	res.Kind, res.Page = ResolvedPage, new(lv.view(page))
+	res.Page.Status = status
 	if own, ok := f.site.URL(at.Locale, at.Pathname); ok {
 		res.URL = &own
 	}

@@ -21,12 +21,12 @@ func (s *Service) Site(ctx context.Context, who Caller, id cms.ID) (cms.Site, er
 
 // Sites lists the sites that the caller reaches. workspaceID is NoID unless
 // the caller named one.
-func (s *Service) Sites(ctx context.Context, who Caller, workspaceID cms.ID, q cms.ListQuery) (cms.List[cms.Site], error) {
+func (s *Service) Sites(ctx context.Context, who Caller, workspaceID cms.ID, q cms.SiteQuery) (cms.List[cms.Site], error) {
 	return view(ctx, s, func(r cms.Reader) (list cms.List[cms.Site], err error) {
 		if err := ownWorkspace(ctx, r, who, workspaceID); err != nil {
 			return list, err
 		}
-		err = checkCursor(q, func() error {
+		err = checkCursor(q.ListQuery, func() error {
 			site, err := r.Site(ctx, q.After)
 			if err == nil && who.reaches(site) != nil {
 				err = cms.ErrCursor

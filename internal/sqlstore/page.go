@@ -226,6 +226,7 @@ func columnsOf(name string) string {
 type foundRow struct {
 	cms.PageRow
 	revision int64
+	dirty    bool
 	claimed  cms.ID
 }
 
@@ -235,9 +236,9 @@ type foundRow struct {
 func (q queries) FindPage(ctx context.Context, version cms.Version, id cms.ID) (cms.FoundPage, error) {
 	// Subqueries are faster than joins on PostgreSQL here.
 	rows, err := all(ctx, q, func(r row) (f foundRow, err error) {
-		f.PageRow, err = scanPageRow(withColumn(r, &f.revision))
+		f.PageRow, err = scanPageRow(withColumn(withColumn(r, &f.dirty), &f.revision))
 		return f, err
-	}, `select `+prefixed+`, (select s.shape from site s where s.id = p.site_id) from page p
+	}, `select `+prefixed+`, (select s.shape from site s where s.id = p.site_id), p.dirty from page p
 		where p.site_id = (select d.site_id from directory d where d.id = ?) and p.`+is(version)+` and p.id = ?`, id, id)
 	if err != nil {
 		return cms.FoundPage{}, err
@@ -250,9 +251,9 @@ func (q queries) FindPage(ctx context.Context, version cms.Version, id cms.ID) (
 
 func (q queries) FindPages(ctx context.Context, siteID cms.ID, version cms.Version, pathname string) ([]cms.FoundPage, error) {
 	rows, err := all(ctx, q, func(r row) (f foundRow, err error) {
-		f.PageRow, err = scanPageRow(withColumn(withColumn(r, &f.claimed), &f.revision))
+		f.PageRow, err = scanPageRow(withColumn(withColumn(withColumn(r, &f.dirty), &f.claimed), &f.revision))
 		return f, err
-	}, `select `+prefixed+`, s.shape, c.locale_id from pathname c
+	}, `select `+prefixed+`, s.shape, c.locale_id, p.dirty from pathname c
 		join page p on p.site_id = c.site_id and p.`+is(version)+` and p.id = c.owner_id
 		join site s on s.id = c.site_id
 		where c.site_id = ? and c.`+is(version)+` and c.pathname = ? and not c.by_route and not c.by_redirect`, siteID, pathname)
@@ -271,10 +272,11 @@ func foundPages(rows []foundRow) []cms.FoundPage {
 			firsts, ofPage = append(firsts, r), append(ofPage, nil)
 		}
 		ofPage[i] = append(ofPage[i], r.PageRow)
+		firsts[i].dirty = firsts[i].dirty || r.dirty // of the default row
 	}
 	pages := make([]cms.FoundPage, len(firsts))
 	for i, first := range firsts {
-		pages[i] = cms.FoundPage{Page: cms.PageFromRows(ofPage[i]), Revision: first.revision, ClaimedIn: first.claimed}
+		pages[i] = cms.FoundPage{Page: cms.PageFromRows(ofPage[i]), Revision: first.revision, Dirty: first.dirty, ClaimedIn: first.claimed}
 	}
 	return pages
 }

@@ -14,10 +14,9 @@ import (
 	"galley/internal/cms"
 )
 
-// listColumns are the columns of a list's rows. The site and the version are known,
-// and no row is deleted.
+// listColumns are the columns of a list's rows. The site and the version are known.
 const listColumns = `id, locale_id, own, name, pathname, title, description, canonical_url, social_image_url,
-	sitemap_priority, sitemap_frequency, is_online, no_index, created_at, updated_at, published_at, since`
+	sitemap_priority, sitemap_frequency, is_online, no_index, created_at, updated_at, published_at, deleted_at, since`
 
 func (q queries) Pages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([]cms.ListedPage, error) {
 	l := cms.ListedPage{PageRow: cms.PageRow{Page: cms.Page{SiteID: pq.SiteID, Version: pq.Version}}}
@@ -29,14 +28,15 @@ func (q queries) Pages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([
 	into := []any{
 		&l.ID, &l.LocaleID, &l.Own, &l.Name, &v.Pathname, &v.Title, &v.Description, &v.CanonicalURL, &v.SocialImageURL,
 		&v.SitemapPriority, &v.SitemapFrequency, &v.IsOnline, &v.ExcludedFromSearchEngines,
-		scanTime(&l.CreatedAt), scanTime(&l.UpdatedAt), scanNullTime(&l.PublishedAt), &l.Since, &l.Revision,
+		scanTime(&l.CreatedAt), scanTime(&l.UpdatedAt), scanNullTime(&l.PublishedAt), scanNullTime(&l.DeletedAt), &l.Since, &l.Revision, &l.Dirty,
 	}
-	first := []any{pq.SiteID}
+	dirty, first := dirtyColumn(pq)
+	first = append([]any{pq.SiteID}, first...)
 	if withPaths {
 		into, first = append(into, &paths), append(first, cms.NoID)
 	}
 	query, args, keyed := q.listQuery(pq, func(s source) string {
-		columns := listColumns + `, (select s.shape from site s where s.id = ?)`
+		columns := listColumns + `, (select s.shape from site s where s.id = ?), ` + dirty
 		if withPaths {
 			// Naming a column that no index has keeps SQLite from reading a whole
 			// site from one that has all the others.
@@ -61,6 +61,66 @@ func (q queries) Pages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([
 		return nil, q.fail(ctx, err)
 	}
 	return list, nil
+}
+
+// dirtyColumn returns what tells whether the draft of a listed page may differ from
+// what is live. The default row of a page has it.
+func dirtyColumn(pq cms.PageQuery) (column string, args []any) {
+	switch {
+	case pq.Version != cms.Draft:
+		return "false", nil
+	case pq.LocaleID == cms.NoID:
+		return "p.dirty", nil
+	}
+	return `(select d.dirty from page d where d.site_id = p.site_id and d.` + is(cms.Draft) + ` and d.id = p.id and d.locale_id = ?)`, []any{cms.NoID}
+}
+
+// listedState is a state of the pages in a list, and a further condition on them.
+type listedState struct {
+	state int
+	and   string
+	args  []any
+}
+
+func listedStates(pq cms.PageQuery) []listedState {
+	online, offline, deleted := listedState{state: stateOnline}, listedState{state: stateOffline}, listedState{state: stateDeleted}
+	switch {
+	case pq.Deleted:
+		return []listedState{deleted}
+	case pq.Status == 0 && pq.IncludeOffline:
+		return []listedState{online, offline}
+	case pq.Status == 0:
+		return []listedState{online}
+	}
+	var states []listedState
+	if dirty, args := dirtyColumn(pq); pq.Status&(cms.FilterNew|cms.FilterChanged|cms.FilterLive) != 0 {
+		and := ""
+		switch {
+		case pq.Status&cms.FilterLive == 0:
+			and = ` and ` + dirty
+		case pq.Status&cms.FilterNew == 0:
+			and = ` and (not ` + dirty + ` or p.published_at is not null)` // what was never published is new
+		default:
+			args = nil
+		}
+		states = append(states, listedState{stateOnline, and, args})
+		if pq.IncludeOffline && pq.Status&cms.FilterOffline == 0 {
+			states = append(states, listedState{stateOffline, and, args})
+		}
+	}
+	if pq.Status&cms.FilterOffline != 0 {
+		states = append(states, offline)
+	}
+	if pq.Status&cms.FilterDeleted != 0 {
+		states = append(states, deleted)
+	}
+	return states
+}
+
+func (q queries) CountPaths(ctx context.Context, pq cms.PageQuery) (int, error) {
+	pq.Sort = cms.SortPath
+	query, args, _ := q.listQuery(pq, func(source) string { return "id, pathname" }, nil)
+	return value[int](ctx, q, `select count(*) from (`+query+`) as listed`, args...)
 }
 
 // ignored is a column that is not read.
@@ -105,10 +165,7 @@ func (q queries) listQuery(pq cms.PageQuery, columns func(source) string, first 
 	if pq.Descending {
 		l.after, l.notAfter, l.direction = "<", ">=", " desc"
 	}
-	states := []int{stateOnline, stateOffline}
-	if !pq.IncludeOffline {
-		states = states[:1]
-	}
+	states := listedStates(pq)
 	locales := []cms.ID{pq.LocaleID, cms.NoID}
 	if pq.LocaleID == cms.NoID {
 		locales = locales[:1]
@@ -126,7 +183,7 @@ func (q queries) listQuery(pq cms.PageQuery, columns func(source) string, first 
 			for _, state := range states {
 				where, whereArgs := l.where(s, localeID, state)
 				if localeID != pq.LocaleID {
-					but, butArgs := l.inherited(s)
+					but, butArgs := l.inherited(s, states[0])
 					where, whereArgs = where+but, append(whereArgs, butArgs...)
 				}
 				parts = append(parts, `select `+columns(s)+ofKey+` from `+s.table+` p where `+where)
@@ -150,9 +207,9 @@ type listed struct {
 }
 
 // where returns the condition on rows of one locale and state after the cursor.
-func (l listed) where(s source, localeID cms.ID, state int) (where string, args []any) {
-	where = s.where + ` and p.locale_id = ? and p.state = ?`
-	args = slices.Concat(s.args, []any{localeID, state})
+func (l listed) where(s source, localeID cms.ID, of listedState) (where string, args []any) {
+	where = s.where + ` and p.locale_id = ? and p.state = ?` + of.and
+	args = slices.Concat(s.args, []any{localeID, of.state}, of.args)
 	if l.After != nil {
 		where += ` and (` + l.column + `, p.id) ` + l.after + ` (?, ?)`
 		if byTime(l.Sort) {
@@ -186,16 +243,16 @@ func atOrBelow(column, pathname string) (and string, args []any) {
 
 // inherited returns two conditions on default rows: the locale does not override
 // them, and they sort before the last of the rows that a list of only overridden
-// pages would have. Without the second, a list of a site with every page translated
+// pages of one state would have. Without the second, a list of a site with every page translated
 // would read all its default rows.
-func (l listed) inherited(s source) (and string, args []any) {
+func (l listed) inherited(s source, of listedState) (and string, args []any) {
 	// The offset keeps PostgreSQL from joining all rows of the locale.
 	and = ` and not exists (select 1 from ` + s.table + ` o where o.site_id = p.site_id and o.id = p.id and o.locale_id = ?
 		and o.` + s.group + ` = p.` + s.group + ` limit 1 offset 0)`
 	args = []any{l.LocaleID}
 
 	own := sources(l.SiteID, l.Version)[0]
-	where, whereArgs := l.where(own, l.LocaleID, stateOnline)
+	where, whereArgs := l.where(own, l.LocaleID, of)
 	key, id := l.end()
 	and += ` and (` + l.column + `, p.id) ` + l.notAfter + ` (select bound_key, bound_id from (select ` + l.column + ` as bound_key, p.id as bound_id
 		from ` + own.table + ` p where ` + where + ` order by ` + l.column + l.direction + `, p.id` + l.direction + ` limit 1 offset ` + strconv.Itoa(l.Limit) + `) as own

@@ -115,6 +115,7 @@ func alias(query, name string) string {
 func maySort(query string) bool {
 	return slices.ContainsFunc([]string{
 		"from workspace", "union select id", "union select s.id", "union select since", "from page_past p where", "p.pathname >= ", "from redirect_past where", "content is not null",
+		"p.status = 'scheduled' and p.publish_at >= ",
 	}, func(part string) bool {
 		return strings.Contains(query, part)
 	})
@@ -355,10 +356,26 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 		func() error { _, err := q.Apps(ctx, site.WorkspaceID, list); return err },
 		func() error { _, err := q.Site(ctx, site.ID); return err },
 		func() error { _, _, err := q.SiteByKey(ctx, site.PublicAPIKey, time.Now()); return err },
-		func() error { _, err := q.Sites(ctx, site.WorkspaceID, nil, list); return err },
 		func() error { _, err := q.SitesByOrigin(ctx, site.WorkspaceID, nil, "https://example.com"); return err },
 		func() error {
-			_, err := q.Sites(ctx, site.WorkspaceID, []cms.ID{site.ID, cms.NewID()}, list)
+			_, err := q.Sites(ctx, site.WorkspaceID, nil, cms.SiteQuery{ListQuery: list})
+			return err
+		},
+		func() error {
+			_, err := q.Sites(ctx, site.WorkspaceID, []cms.ID{site.ID, cms.NewID()}, cms.SiteQuery{ListQuery: list})
+			return err
+		},
+		func() error {
+			_, err := q.Sites(ctx, site.WorkspaceID, nil, cms.SiteQuery{ListQuery: list, Deleted: true, Search: "x"})
+			return err
+		},
+		func() error {
+			_, err := q.Sites(ctx, site.WorkspaceID, []cms.ID{site.ID, cms.NewID()}, cms.SiteQuery{ListQuery: list, Label: "x"})
+			return err
+		},
+		func() error { _, err := q.ScheduledPublishes(ctx, site.WorkspaceID, nil, list); return err },
+		func() error {
+			_, err := q.ScheduledPublishes(ctx, site.WorkspaceID, []cms.ID{site.ID, cms.NewID()}, list)
 			return err
 		},
 		func() error { _, err := q.SitesOf(ctx, []cms.ID{site.ID, cms.NewID()}); return err },
@@ -379,6 +396,9 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 		do(t, call())
 	}
 	useLists(t, q, cms.PageQuery{SiteID: site.ID, IncludeOffline: true}, locale.ID)
+	useLists(t, q, cms.PageQuery{SiteID: site.ID, Deleted: true}, locale.ID)
+	useLists(t, q, cms.PageQuery{SiteID: site.ID, Status: cms.FilterChanged | cms.FilterOffline}, locale.ID)
+	useLists(t, q, cms.PageQuery{SiteID: site.ID, Status: cms.FilterChanged | cms.FilterLive, IncludeOffline: true}, locale.ID)
 }
 
 // useContents stores, reads and purges contents.
@@ -457,6 +477,8 @@ func useLists(t *testing.T, q queries, pq cms.PageQuery, localeID cms.ID) {
 					pq.After, pq.Under = nil, pq.PathPrefix // without both, and with both
 					for _, pq.Limit = range []int{0, 20} {  // 0: so that the locale's own rows end the inherited ones
 						_, err := q.Pages(t.Context(), pq, false)
+						do(t, err)
+						_, err = q.CountPaths(t.Context(), pq)
 						do(t, err)
 						rows, err := q.Pages(t.Context(), pq, true)
 						do(t, err)

@@ -14,19 +14,23 @@ import (
 const publishColumns = `p.site_id, p.id, p.seq, p.name, p.status, p.publish_at, p.published_at, p.change_count, p.previous_id,
 	p.restored_from, p.reason, p.created_at, p.created_by, p.page_ids, p.locale_ids, p.confirm, p.plan, p.actor, p.redirect_ids`
 
+// publishSelect are the columns that are read: those that are stored, and the name of
+// the app, which may be deleted.
+const publishSelect = publishColumns + `, (select a.name from app a where a.id = p.created_by)`
+
 func scanPublish(r row) (cms.Publish, error) {
 	var (
 		p                         cms.Publish
 		pages, locales, redirects *string
-		actor                     *string
+		actor, creator            *string
 	)
 	err := r.Scan(&p.SiteID, &p.ID, &p.Seq, &p.Name, &p.Status, scanNullTime(&p.PublishAt), scanNullTime(&p.PublishedAt),
 		&p.ChangeCount, &p.PreviousID, &p.RestoredFrom, &p.Reason, scanTime(&p.CreatedAt), &p.CreatedBy,
-		&pages, &locales, &p.Confirm, &p.Plan, &actor, &redirects)
+		&pages, &locales, &p.Confirm, &p.Plan, &actor, &redirects, &creator)
 	if err != nil {
 		return p, err
 	}
-	p.Actor = orEmpty(actor)
+	p.Actor, p.CreatedName = orEmpty(actor), orEmpty(creator)
 	if p.Select.PageIDs, err = splitIDs(pages); err != nil {
 		return p, err
 	}
@@ -83,11 +87,11 @@ func (q queries) LockPublish(ctx context.Context, siteID, id cms.ID) (cms.Publis
 }
 
 func (q queries) publish(ctx context.Context, lock string, siteID, id cms.ID) (cms.Publish, error) {
-	return one(ctx, q, cms.KindPublish, scanPublish, `select `+publishColumns+` from publish p where p.site_id = ? and p.id = ?`+lock, siteID, id)
+	return one(ctx, q, cms.KindPublish, scanPublish, `select `+publishSelect+` from publish p where p.site_id = ? and p.id = ?`+lock, siteID, id)
 }
 
 func (q queries) LastPublish(ctx context.Context, siteID cms.ID) (cms.Publish, error) {
-	return one(ctx, q, cms.KindPublish, scanPublish, `select `+publishColumns+` from publish p
+	return one(ctx, q, cms.KindPublish, scanPublish, `select `+publishSelect+` from publish p
 		where p.site_id = ? and p.seq > 0 order by p.seq desc limit 1`, siteID)
 }
 
@@ -103,8 +107,22 @@ func (q queries) Publishes(ctx context.Context, siteID, pageID cms.ID, list cms.
 		where += ` and (p.created_at, p.id) < (select c.created_at, c.id from publish c where c.site_id = ? and c.id = ?)`
 		args = append(args, siteID, list.After)
 	}
-	return all(ctx, q, scanPublish, `select `+publishColumns+` from publish p where `+where+`
+	return all(ctx, q, scanPublish, `select `+publishSelect+` from publish p where `+where+`
 		order by p.created_at desc, p.id desc`+atMost(list.Limit+1), args...)
+}
+
+func (q queries) ScheduledPublishes(ctx context.Context, workspaceID cms.ID, only []cms.ID, list cms.ListQuery) ([]cms.Publish, error) {
+	// The scheduled publishes of an installation are few, and have an index by time.
+	where, args := `p.status = 'scheduled' and p.publish_at >= ? and p.id > ? and s.workspace_id = ?`, []any{0, list.After, workspaceID}
+	if only != nil {
+		if len(only) == 0 {
+			return nil, nil
+		}
+		where += ` and p.site_id in (` + marks(len(only)) + `)`
+		args = append(args, anys(only)...)
+	}
+	return all(ctx, q, scanPublish, `select `+publishSelect+` from publish p join site s on s.id = p.site_id
+		where `+where+` and s.deleted_at is null order by p.id`+atMost(list.Limit+1), args...)
 }
 
 func (q queries) CreatePublish(ctx context.Context, p cms.Publish) error {
@@ -129,7 +147,7 @@ func (q queries) TakeDuePublish(ctx context.Context, now time.Time, notOf []cms.
 		these, more := q.dialect.among("p.site_id", anys(notOf))
 		where, args = where+` and not (`+these+`)`, append(args, more...)
 	}
-	return one(ctx, q, cms.KindPublish, scanPublish, `select `+publishColumns+` from publish p
+	return one(ctx, q, cms.KindPublish, scanPublish, `select `+publishSelect+` from publish p
 		where `+where+` order by p.publish_at, p.id limit 1`+q.dialect.skipLocked, args...)
 }
 

@@ -20,6 +20,7 @@ var notBySite = map[string]string{
 	"app":          "it belongs to a workspace, whose sites may be anywhere; there are few",
 	"app_key":      "a key comes before anybody knows which site it is for; there are few",
 	"site_key":     "a key comes before anybody knows which site it is for; one or two a site",
+	"site_label":   "a workspace's sites are listed by label; a few a site",
 	"directory":    "an id comes before anybody knows which site it is of",
 	"replica_mark": "it belongs to a node; there are few",
 	"kept_answer":  "it belongs to a credential, and the request may be about no site; kept for a day",
@@ -31,6 +32,7 @@ var notBySite = map[string]string{
 // site, and why. None of them is unique.
 var notBySiteIndexes = map[string]string{
 	"site_workspace":    "a workspace's sites are listed",
+	"site_trash":        "a workspace's deleted sites are listed",
 	"site_origin":       "a URL leads to its site",
 	"locale_origin":     "a URL leads to its site",
 	"site_deleted":      "deleted sites are purged, whosever they are",
@@ -47,9 +49,10 @@ var crossing = map[string]string{
 	"join site_key k":                             "a Site key leads to its site",
 	"select s.id from site s where s.host_origin": "a URL leads to its site",
 	"where s.workspace_id = ":                     "a workspace's sites are listed",
+	"join site_label b":                           "a workspace's sites are listed by label",
 	"select id, workspace_id from site":           "an app is given some sites",
 	"where s.deleted_at < ":                       "deleted sites are purged",
-	"p.status = 'scheduled'":                      "scheduled publishes are run",
+	"p.status = 'scheduled'":                      "scheduled publishes are run, and listed",
 	"where token_hash = ":                         "a token leads to its preview",
 	"from preview where expires_at < ":            "previews that have ended are purged",
 	"group by site_id":                            "old publishes are purged",

@@ -10,16 +10,21 @@ import (
 )
 
 const siteSelect = `select s.id, s.workspace_id, s.name, s.host_origin, s.public_api_key, s.key_access, s.locale_mode,
-	s.default_locale_id, s.auto_redirects, s.preview_url_template, s.created_at, s.updated_at, s.deleted_at,
+	s.default_locale_id, s.auto_redirects, s.preview_url_template, s.labels, s.created_at, s.updated_at, s.deleted_at,
 	l.site_id, l.id, l.code, l.domain, l.path_prefix, l.created_at, l.deleted_at
 	from site s join locale l on l.site_id = s.id and l.id = s.default_locale_id`
 
 func scanSite(r row) (cms.Site, error) {
 	var s cms.Site
+	var labels *string
 	l := &s.DefaultLocale
-	return s, r.Scan(&s.ID, &s.WorkspaceID, &s.Name, &s.HostOrigin, &s.PublicAPIKey, &s.KeyAccess, &s.LocaleMode,
-		&s.DefaultLocaleID, &s.AutoRedirects, &s.PreviewURLTemplate, scanTime(&s.CreatedAt), scanTime(&s.UpdatedAt), scanNullTime(&s.DeletedAt),
+	err := r.Scan(&s.ID, &s.WorkspaceID, &s.Name, &s.HostOrigin, &s.PublicAPIKey, &s.KeyAccess, &s.LocaleMode,
+		&s.DefaultLocaleID, &s.AutoRedirects, &s.PreviewURLTemplate, &labels, scanTime(&s.CreatedAt), scanTime(&s.UpdatedAt), scanNullTime(&s.DeletedAt),
 		&l.SiteID, &l.ID, &l.Code, &l.Domain, &l.PathPrefix, scanTime(&l.CreatedAt), scanNullTime(&l.DeletedAt))
+	if labels != nil {
+		s.Labels = strings.Split(*labels, ",")
+	}
+	return s, err
 }
 
 func (q queries) Site(ctx context.Context, id cms.ID) (cms.Site, error) {
@@ -58,16 +63,55 @@ func (q queries) SiteByKey(ctx context.Context, key cms.ID, now time.Time) (cms.
 	return s, end, err
 }
 
-func (q queries) Sites(ctx context.Context, workspaceID cms.ID, only []cms.ID, list cms.ListQuery) ([]cms.Site, error) {
-	where, args := ` where s.workspace_id = ? and s.id > ? and s.deleted_at is null`, []any{workspaceID, list.After}
+// searchChunk is how many names of sites a search reads at a time.
+const searchChunk = 1000
+
+// Sites reads an index of the workspace in order. A search reads on until it has
+// found enough.
+func (q queries) Sites(ctx context.Context, workspaceID cms.ID, only []cms.ID, list cms.SiteQuery) ([]cms.Site, error) {
 	if only != nil && len(only) == 0 {
 		return nil, nil
+	}
+	chunk := list.Limit + 1
+	if list.Search != "" {
+		chunk = searchChunk
+	}
+	var found []cms.Site
+	for {
+		sites, err := q.sites(ctx, workspaceID, only, list, chunk)
+		if err != nil || list.Search == "" {
+			return sites, err
+		}
+		for _, s := range sites {
+			if strings.Contains(cms.Fold(s.Name), list.Search) {
+				found = append(found, s)
+			}
+		}
+		if len(sites) < chunk || len(found) > list.Limit {
+			return found[:min(len(found), list.Limit+1)], nil
+		}
+		list.After = sites[len(sites)-1].ID
+	}
+}
+
+func (q queries) sites(ctx context.Context, workspaceID cms.ID, only []cms.ID, list cms.SiteQuery, limit int) ([]cms.Site, error) {
+	from, where, args := siteSelect, ` where s.workspace_id = ? and s.id > ?`, []any{workspaceID, list.After}
+	order := ` order by s.id`
+	if list.Label != "" {
+		from += ` join site_label b on b.site_id = s.id`
+		where, args = ` where b.workspace_id = ? and b.label = ? and b.site_id > ?`, []any{workspaceID, list.Label, list.After}
+		order = ` order by b.site_id`
+	}
+	if list.Deleted {
+		where += ` and s.deleted_at is not null`
+	} else {
+		where += ` and s.deleted_at is null`
 	}
 	if only != nil {
 		where += ` and s.id in (` + marks(len(only)) + `)`
 		args = append(args, anys(only)...)
 	}
-	return all(ctx, q, scanSite, siteSelect+where+` order by s.id`+atMost(list.Limit+1), args...)
+	return all(ctx, q, scanSite, from+where+order+atMost(limit), args...)
 }
 
 func (q queries) SitesByOrigin(ctx context.Context, workspaceID cms.ID, only []cms.ID, origin string) ([]cms.ID, error) {
@@ -114,10 +158,13 @@ const directory = `directory (id, site_id, kind)`
 
 func (q queries) CreateSite(ctx context.Context, s cms.Site) error {
 	err := q.run(ctx, `insert into site (id, workspace_id, name, host_origin, public_api_key, key_access, locale_mode,
-		default_locale_id, auto_redirects, preview_url_template, created_at, updated_at, deleted_at) values (`+marks(13)+`)`,
+		default_locale_id, auto_redirects, preview_url_template, labels, created_at, updated_at, deleted_at) values (`+marks(14)+`)`,
 		s.ID, s.WorkspaceID, s.Name, s.HostOrigin, s.PublicAPIKey, s.KeyAccess, s.LocaleMode,
-		s.DefaultLocaleID, s.AutoRedirects, s.PreviewURLTemplate, s.CreatedAt, s.UpdatedAt, s.DeletedAt)
+		s.DefaultLocaleID, s.AutoRedirects, s.PreviewURLTemplate, nullText(strings.Join(s.Labels, ",")), s.CreatedAt, s.UpdatedAt, s.DeletedAt)
 	if err != nil {
+		return err
+	}
+	if err := q.setLabels(ctx, s); err != nil {
 		return err
 	}
 	return q.addSiteKey(ctx, s)
@@ -140,9 +187,27 @@ func (q queries) bumpRevision(ctx context.Context, siteID cms.ID) error {
 }
 
 func (q queries) UpdateSite(ctx context.Context, s cms.Site) error {
-	return q.run(ctx, `update site set name = ?, host_origin = ?, public_api_key = ?, key_access = ?, locale_mode = ?,
-		default_locale_id = ?, auto_redirects = ?, preview_url_template = ?, updated_at = ?, deleted_at = ?, shape = shape + 1 where id = ?`,
-		s.Name, s.HostOrigin, s.PublicAPIKey, s.KeyAccess, s.LocaleMode, s.DefaultLocaleID, s.AutoRedirects, s.PreviewURLTemplate, s.UpdatedAt, s.DeletedAt, s.ID)
+	err := q.run(ctx, `update site set name = ?, host_origin = ?, public_api_key = ?, key_access = ?, locale_mode = ?,
+		default_locale_id = ?, auto_redirects = ?, preview_url_template = ?, labels = ?, updated_at = ?, deleted_at = ?, shape = shape + 1 where id = ?`,
+		s.Name, s.HostOrigin, s.PublicAPIKey, s.KeyAccess, s.LocaleMode, s.DefaultLocaleID, s.AutoRedirects, s.PreviewURLTemplate, nullText(strings.Join(s.Labels, ",")),
+		s.UpdatedAt, s.DeletedAt, s.ID)
+	if err != nil {
+		return err
+	}
+	if err := q.run(ctx, `delete from site_label where site_id = ?`, s.ID); err != nil {
+		return err
+	}
+	return q.setLabels(ctx, s)
+}
+
+// setLabels adds the labels of a site to their index.
+func (q queries) setLabels(ctx context.Context, s cms.Site) error {
+	var args []any
+	for _, label := range s.Labels {
+		args = append(args, s.WorkspaceID, label, s.ID)
+	}
+	_, err := q.insert(ctx, false, `site_label (workspace_id, label, site_id)`, 3, args, "")
+	return err
 }
 
 func (q queries) RotateSiteKey(ctx context.Context, s cms.Site, oldEnd time.Time) error {
@@ -175,7 +240,7 @@ func (q queries) PurgeSites(ctx context.Context, before time.Time, limit int) ([
 				return nil, err
 			}
 		}
-		for _, table := range []string{"page", "page_past", "content", "redirect", "redirect_past", "publish", "pathname", "route", "preview", "locale", "copy_id", "site_key"} {
+		for _, table := range []string{"page", "page_past", "content", "redirect", "redirect_past", "publish", "pathname", "route", "preview", "locale", "copy_id", "site_key", "site_label"} {
 			if err := q.run(ctx, `delete from `+table+` where site_id = ?`, site.ID); err != nil {
 				return nil, err
 			}

@@ -17,7 +17,7 @@ func pageFound(t *testing.T, store cms.Store) {
 
 	for _, want := range []cms.Page{full, plain} {
 		found := value(store.FindPage(t.Context(), cms.Draft, want.ID))(t)
-		same(t, "by id", found, cms.FoundPage{Page: want, Revision: revision})
+		same(t, "by id", found, cms.FoundPage{Page: want, Revision: revision, Dirty: want.Version == cms.Draft})
 	}
 	_, err := store.FindPage(t.Context(), cms.Live, full.ID)
 	wantNotFound(t, "in a version that does not have it", cms.KindPage, err)
@@ -30,7 +30,7 @@ func pageFound(t *testing.T, store cms.Store) {
 		byLocale[f.ClaimedIn] = f
 	}
 	same(t, "by pathname", byLocale, map[cms.ID]cms.FoundPage{
-		cms.NoID: {Page: plain, Revision: revision}, french: {Page: twin, Revision: revision, ClaimedIn: french},
+		cms.NoID: {Page: plain, Revision: revision, Dirty: true}, french: {Page: twin, Revision: revision, Dirty: true, ClaimedIn: french},
 	})
 	for _, pathname := range []string{"/route", "/Plain", "/none"} {
 		sameList(t, pathname, value(store.FindPages(t.Context(), site.ID, cms.Draft, pathname))(t), nil)

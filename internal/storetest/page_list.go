@@ -346,3 +346,53 @@ func listEveryOrder(t *testing.T, store cms.Store) {
 		}
 	})
 }
+
+// pageListStatus lists pages of the draft by whether they may differ from what is
+// live, and by their states.
+func pageListStatus(t *testing.T, store cms.Store) {
+	site, french, _ := twoLocales(t, store)
+	pages := map[string]cms.Page{}
+	published := at
+	for _, name := range []string{"/changed", "/deleted", "/live", "/new", "/offline"} {
+		p := newPage(site.ID, name)
+		p.IsOnline = name != "/offline"
+		if name == "/deleted" {
+			p.DeletedAt = &published
+		}
+		if name == "/changed" {
+			p = localize(p, french, pathnamePatch("/autre"))
+		}
+		pages[name] = p
+		createPages(t, store, p)
+	}
+	write(t, store, func(tx cms.Tx) error {
+		if err := tx.MarkPages(t.Context(), site.ID, []cms.ID{pages["/changed"].ID}, &published, true); err != nil {
+			return err
+		}
+		return tx.MarkPages(t.Context(), site.ID, []cms.ID{pages["/live"].ID, pages["/offline"].ID}, &published, false)
+	})
+	for _, c := range []struct {
+		q    cms.PageQuery
+		want []string
+	}{
+		{cms.PageQuery{}, []string{"/changed", "/live", "/new"}},
+		{cms.PageQuery{Deleted: true}, []string{"/deleted"}},
+		{cms.PageQuery{Status: cms.FilterNew}, []string{"/changed", "/new"}}, // the service tells these apart
+		{cms.PageQuery{Status: cms.FilterLive}, []string{"/changed", "/live"}},
+		{cms.PageQuery{Status: cms.FilterLive, IncludeOffline: true}, []string{"/changed", "/live", "/offline"}},
+		{cms.PageQuery{Status: cms.FilterOffline}, []string{"/offline"}},
+		{cms.PageQuery{Status: cms.FilterOffline | cms.FilterDeleted}, []string{"/deleted", "/offline"}},
+		{cms.PageQuery{Status: cms.FilterChanged, LocaleID: french}, []string{"/autre", "/new"}},
+		{cms.PageQuery{Status: cms.FilterLive | cms.FilterDeleted, LocaleID: french}, []string{"/autre", "/deleted", "/live"}},
+	} {
+		c.q.SiteID = site.ID
+		for _, c.q.Limit = range []int{1, 100} {
+			rows := listed(t, store, c.q)
+			sameList(t, fmt.Sprintf("%+v", c.q), pathnames(rows), c.want)
+			same(t, "CountPaths", value(store.CountPaths(t.Context(), c.q))(t), min(len(c.want), c.q.Limit+1))
+		}
+	}
+	for _, l := range value(store.Pages(t.Context(), cms.PageQuery{SiteID: site.ID, Sort: cms.SortPath, Limit: 9}, true))(t) {
+		same(t, l.Values.Pathname+" is dirty", l.Dirty, l.Values.Pathname != "/live")
+	}
+}

@@ -75,6 +75,35 @@ func publishLast(t *testing.T, store cms.Store) {
 	}))
 }
 
+func publishScheduled(t *testing.T, store cms.Store) {
+	site, foreign := aSite(t, store), aSite(t, store)
+	second := newSite(site.WorkspaceID)
+	createSite(t, store, second)
+	app := newApp(site.WorkspaceID)
+	write(t, store, func(tx cms.Tx) error { return tx.CreateApp(t.Context(), app, cms.KeyHash{9}) })
+	list := []cms.Publish{scheduled(site.ID, later(3)), scheduled(second.ID, later(1)), scheduled(site.ID, later(2))}
+	list[1].CreatedBy, list[1].CreatedName = app.ID, app.Name
+	canceled := scheduled(site.ID, later(1))
+	canceled.Status = cms.StatusCanceled
+	createPublishes(t, store, list[2], list[0], list[1], canceled, newPublish(site.ID, 1), scheduled(foreign.ID, later(1)))
+	for name, c := range map[string]struct {
+		only []cms.ID
+		q    cms.ListQuery
+		want []cms.Publish
+	}{
+		"all":       {nil, cms.ListQuery{Limit: 2}, list},
+		"after one": {nil, cms.ListQuery{After: list[0].ID, Limit: 2}, list[1:]},
+		"one more":  {nil, cms.ListQuery{Limit: 1}, list[:2]},
+		"of a site": {[]cms.ID{second.ID, foreign.ID}, cms.ListQuery{Limit: 2}, list[1:2]},
+		"of none":   {[]cms.ID{}, cms.ListQuery{Limit: 2}, nil},
+	} {
+		sameList(t, name, value(store.ScheduledPublishes(t.Context(), site.WorkspaceID, c.only, c.q))(t), c.want)
+	}
+	deleteSite(t, store, second, at)
+	left := value(store.ScheduledPublishes(t.Context(), site.WorkspaceID, nil, cms.ListQuery{Limit: 5}))(t)
+	sameList(t, "without a deleted site", left, []cms.Publish{list[0], list[2]})
+}
+
 func publishList(t *testing.T, store cms.Store) {
 	site, other := aSite(t, store), aSite(t, store)
 	list := []cms.Publish{scheduled(site.ID, later(1)), scheduled(site.ID, later(1)), newPublish(site.ID, 1), newPublish(site.ID, 2)}

@@ -12,6 +12,7 @@ func siteKept(t *testing.T, store cms.Store) {
 	w := aWorkspace(t, store)
 	full, bare := newSite(w), newSite(w)
 	full.Name, full.HostOrigin = "Läden & Söhne", new("https://example.com")
+	full.Labels = []string{"eu", "shop"}
 	full.KeyAccess, full.LocaleMode, full.UpdatedAt = cms.AccessLive, cms.LocalesExternal, later(1)
 	full.PreviewURLTemplate = new("https://example.com{pathname}?token={token}")
 	full.DefaultLocale.Domain, full.DefaultLocale.PathPrefix = new("https://en.example.com"), new("")
@@ -72,6 +73,7 @@ func siteUpdate(t *testing.T, store cms.Store) {
 	changed := site
 	changed.Name, changed.HostOrigin, changed.UpdatedAt = "Other", new("http://localhost:8080"), later(1)
 	changed.KeyAccess, changed.LocaleMode = cms.AccessLive, cms.LocalesExternal
+	changed.Labels = []string{"eu"}
 	changed.DefaultLocaleID, changed.DefaultLocale = french.ID, french
 	for _, want := range []cms.Site{changed, site} {
 		write(t, store, func(tx cms.Tx) error { return tx.UpdateSite(t.Context(), want) })
@@ -111,7 +113,7 @@ func siteID(s cms.Site) cms.ID { return s.ID }
 func siteList(t *testing.T, store cms.Store) {
 	sites := sixSites(t, store)
 	checkIDList(t, sites, 2, siteID, func(q cms.ListQuery) ([]cms.Site, error) {
-		return store.Sites(t.Context(), sites[0].WorkspaceID, nil, q)
+		return store.Sites(t.Context(), sites[0].WorkspaceID, nil, cms.SiteQuery{ListQuery: q})
 	})
 }
 
@@ -135,12 +137,44 @@ func siteListOnly(t *testing.T, store cms.Store) {
 		{"after one", named, cms.ListQuery{After: sites[1].ID, Limit: 100}, []cms.Site{sites[3], sites[5]}},
 		{"none named", []cms.ID{}, cms.ListQuery{Limit: 100}, nil},
 	} {
-		got, err := store.Sites(t.Context(), sites[0].WorkspaceID, c.only, c.q)
+		got, err := store.Sites(t.Context(), sites[0].WorkspaceID, c.only, cms.SiteQuery{ListQuery: c.q})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
 		sameList(t, c.name, got, c.want)
+	}
+}
+
+func siteFilter(t *testing.T, store cms.Store) {
+	sites := sixSites(t, store)
+	for i, name := range []string{"Shop", "The SHOP of Zoë", "Shop", "Blog", "Straße", "Workshop"} {
+		sites[i].Name, sites[i].Labels = name, []string{"all", "odd"}[:1+i%2]
+		write(t, store, func(tx cms.Tx) error { return tx.UpdateSite(t.Context(), sites[i]) })
+	}
+	list := cms.ListQuery{Limit: 2}
+	after := cms.ListQuery{After: sites[1].ID, Limit: 100}
+	for name, c := range map[string]struct {
+		only []cms.ID
+		q    cms.SiteQuery
+		want []cms.Site
+	}{
+		"label":            {nil, cms.SiteQuery{ListQuery: list, Label: "odd"}, []cms.Site{sites[1], sites[3], sites[5]}},
+		"label after one":  {nil, cms.SiteQuery{ListQuery: after, Label: "odd"}, []cms.Site{sites[3], sites[5]}},
+		"label of some":    {[]cms.ID{sites[3].ID, sites[2].ID}, cms.SiteQuery{ListQuery: list, Label: "all"}, []cms.Site{sites[3]}},
+		"deleted label":    {nil, cms.SiteQuery{ListQuery: list, Label: "all", Deleted: true}, []cms.Site{sites[2]}},
+		"unknown label":    {nil, cms.SiteQuery{ListQuery: list, Label: "od"}, nil},
+		"search":           {nil, cms.SiteQuery{ListQuery: list, Search: "shop"}, []cms.Site{sites[0], sites[1], sites[5]}},
+		"search after one": {nil, cms.SiteQuery{ListQuery: after, Search: "shop"}, []cms.Site{sites[5]}},
+		"search folded":    {nil, cms.SiteQuery{ListQuery: list, Search: cms.Fold("STRASSE")}, []cms.Site{sites[4]}},
+		"search and label": {nil, cms.SiteQuery{ListQuery: list, Search: "zoë", Label: "odd"}, []cms.Site{sites[1]}},
+		"deleted":          {nil, cms.SiteQuery{ListQuery: list, Deleted: true}, []cms.Site{sites[2]}},
+	} {
+		got, err := store.Sites(t.Context(), sites[0].WorkspaceID, c.only, c.q)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		sameList(t, name, got, c.want)
 	}
 }
 

@@ -35,6 +35,7 @@ var suite = []struct {
 	{"site/a key has one site", siteKeyConflict},
 	{"site/list", siteList},
 	{"site/list of those named", siteListOnly},
+	{"site/list by name, label and deletion", siteFilter},
 	{"site/workspaces of sites", sitesOf},
 	{"site/site of a child", siteOf},
 	{"site/rotated key works until its end", siteKeyRotation},
@@ -58,6 +59,7 @@ var suite = []struct {
 	{"page/pathnames in locales", pagePaths},
 	{"page/found in one look", pageFound},
 	{"page/pages that a locale overrides", pageLocalized},
+	{"page/list by status", pageListStatus},
 
 	{"content/kept as given", contentKept},
 	{"content/purged unless a page refers to it", contentPurged},
@@ -106,6 +108,7 @@ var suite = []struct {
 	{"publish/kept as given", publishKept},
 	{"publish/the last is the one with the highest number", publishLast},
 	{"publish/newest first", publishList},
+	{"publish/scheduled ones of a workspace", publishScheduled},
 	{"publish/due ones in their order", publishDue},
 	{"publish/two transactions never take the same one", publishDueTwice},
 	{"publish/each due one is taken once", publishDueRace},

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -38,7 +37,6 @@ func (c *serveCommand) Run(t *terminal) (err error) {
 	if err != nil {
 		return err
 	}
-	c.setCollector()
 	log, flush := newLog(t.err, c.LogLevel)
 	defer flush()
 	encryption, err := c.encryption(log)
@@ -110,18 +108,6 @@ func (c *serveCommand) Run(t *terminal) (err error) {
 	srv := c.server(encryption, store.Ping, registry, log, c.jobs(svc, store, registry, log))
 	defer follow(t.ctx, svc)()
 	return srv.Run(t.ctx, listener, c.handler(svc, buckets, srv, registry, log))
-}
-
-// setCollector lets the collector run less often than by default, which takes a fifth
-// of the time of a batch, while memory is small. GOGC and GOMEMLIMIT override it.
-func (c *serveCommand) setCollector() {
-	const percent, limit = 300, 192 << 20
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(percent)
-	}
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(max(limit, 3*c.CacheSize))
-	}
 }
 
 // prepare migrates the store, and on the first start creates its first app,

@@ -51,26 +51,35 @@ func OperationField(i int, field string) string { return fmt.Sprintf("operations
 
 // Clean normalizes the values and notes what is wrong with them.
 func (b *PageBatch) Clean(p *Problems) {
-	required(p, "siteId", b.SiteID)
-	required(p, "operations", b.Operations)
-	check(p, "operations", b.Operations, func(ops []PageOperation) error {
+	b.Problems = cleanBatch(p, b.SiteID, b.Operations, func(op *PageOperation, bad bool, p *Problems) {
+		if op.Bad = bad; !bad {
+			op.clean(p)
+		}
+	})
+}
+
+// cleanBatch cleans a batch of any kind, and returns the problems of its operations if
+// the site is named, so that the service can report them with its own. bad tells
+// operation that the operation could not be decoded.
+func cleanBatch[O any](p *Problems, siteID Opt[ID], operations Opt[[]O], operation func(op *O, bad bool, p *Problems)) (kept Problems) {
+	required(p, "siteId", siteID)
+	required(p, "operations", operations)
+	check(p, "operations", operations, func(ops []O) error {
 		if len(ops) < 1 || len(ops) > MaxBatch {
 			return errors.New("must have 1 to 1,000 operations")
 		}
 		return nil
 	})
 	if p.Has("operations") {
-		return
+		return kept
 	}
-	for i := range b.Operations.Value {
-		op := &b.Operations.Value[i]
-		if op.Bad = p.Has(fmt.Sprintf("operations[%d]", i)); !op.Bad {
-			op.clean(p.In(OperationField(i, "")))
-		}
+	for i := range operations.Value {
+		operation(&operations.Value[i], p.Has(fmt.Sprintf("operations[%d]", i)), p.In(OperationField(i, "")))
 	}
-	if b.SiteID.Set {
-		b.Problems, *p = *p, Problems{}
+	if siteID.Set {
+		kept, *p = *p, Problems{}
 	}
+	return kept
 }
 
 func (o *PageOperation) clean(p *Problems) {

@@ -19,7 +19,7 @@ type Redirect struct {
 	Source      string
 	Target      string
 	Status      int
-	IsAutomatic bool // a publish created it, and nobody has edited it
+	IsAutomatic bool // a publish created it, and it was not edited since
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	PublishedAt *time.Time

@@ -1,8 +1,6 @@
 package cms
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 )
 
@@ -29,26 +27,11 @@ type RedirectOperation struct {
 
 // Clean normalizes the values and notes what is wrong with them.
 func (b *RedirectBatch) Clean(p *Problems) {
-	required(p, "siteId", b.SiteID)
-	required(p, "operations", b.Operations)
-	check(p, "operations", b.Operations, func(ops []RedirectOperation) error {
-		if len(ops) < 1 || len(ops) > MaxBatch {
-			return errors.New("must have 1 to 1,000 operations")
+	b.Problems = cleanBatch(p, b.SiteID, b.Operations, func(op *RedirectOperation, bad bool, p *Problems) {
+		if op.Bad = bad; !bad {
+			op.clean(p)
 		}
-		return nil
 	})
-	if p.Has("operations") {
-		return
-	}
-	for i := range b.Operations.Value {
-		op := &b.Operations.Value[i]
-		if op.Bad = p.Has(fmt.Sprintf("operations[%d]", i)); !op.Bad {
-			op.clean(p.In(OperationField(i, "")))
-		}
-	}
-	if b.SiteID.Set {
-		b.Problems, *p = *p, Problems{}
-	}
 }
 
 func (o *RedirectOperation) clean(p *Problems) {

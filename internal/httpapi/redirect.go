@@ -14,7 +14,7 @@ type Redirect struct {
 	Source      string     `json:"source" doc:"A pathname, or one that ends in /* for everything below it." example:"/old/*"`
 	Target      string     `json:"target" doc:"A pathname of the site in the same locale, or an absolute URL. One that ends in /* takes what the star stands for." example:"/new/*"`
 	Status      int        `json:"status" enum:"301,302,307,308" doc:"The HTTP status of the redirect." example:"308"`
-	IsAutomatic bool       `json:"isAutomatic" doc:"Whether a publish that moved a page created it, and nobody has edited it since." example:"false"`
+	IsAutomatic bool       `json:"isAutomatic" doc:"Whether a publish that moved a page created it, and it was not edited since." example:"false"`
 	CreatedAt   timestamp  `json:"createdAt" doc:"Creation time."`
 	UpdatedAt   timestamp  `json:"updatedAt" doc:"Last update time."`
 	PublishedAt *timestamp `json:"publishedAt" doc:"When the redirect last went live."`

@@ -25,6 +25,8 @@ func execute(t *testing.T, database, statement string) {
 
 // backToVersion2 takes back what the migrations since have done.
 const backToVersion2 = `delete from goose_db_version where version_id >= 3;
+	drop table site_label;
+	drop index site_trash;
 	drop index site_origin, locale_origin;
 	create index locale_domain on locale (id);
 	create index locale_prefix on locale (id);
@@ -33,7 +35,7 @@ const backToVersion2 = `delete from goose_db_version where version_id >= 3;
 	alter table pathname drop column by_redirect;
 	alter table publish drop column redirect_ids;
 	drop table preview;
-	alter table site drop column auto_redirects, drop column preview_url_template;
+	alter table site drop column auto_redirects, drop column preview_url_template, drop column labels;
 	drop table content;
 	alter table page drop column content;
 	alter table page_past drop column content;

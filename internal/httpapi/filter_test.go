@@ -136,7 +136,7 @@ func TestStatusComparesDraftsWithLivePages(t *testing.T) {
 		if r := s.must(t, 200, "GET", page+"?locale=pt-BR", ""); !strings.Contains(string(r.body), `"overrides":["pathname","title"]`) {
 			t.Errorf("overrides: %s", r.body)
 		}
-		if r := s.must(t, 200, "GET", list+"&versionRef=ref:live&includeOffline=true", ""); !strings.Contains(string(r.body), `"status":null,"overrides":null`) {
+		if r := s.must(t, 200, "GET", list+"&versionRef=ref:live&includeOffline=true", ""); strings.Contains(string(r.body), `"status"`) || strings.Contains(string(r.body), `"overrides"`) {
 			t.Errorf("the live version: %s", r.body)
 		}
 	})

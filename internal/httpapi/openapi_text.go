@@ -80,6 +80,7 @@ var bodyExamples = map[string]schema{
 }
 
 var pathParams = map[string]param{
+	"profile":           {doc: "Name of the profile.", schema: schema{"type": "string", "example": "heap"}},
 	"siteId":            {doc: "Site id.", schema: idSchema},
 	"appId":             {doc: "App id.", schema: idSchema},
 	"previewId":         {doc: "Preview id.", schema: idSchema},

@@ -13,7 +13,7 @@ declare
   split text;
   old record;
 begin
-  foreach split in array array['page', 'page_past', 'content', 'pathname', 'publish', 'redirect', 'redirect_past'] loop
+  foreach split in array array['page', 'page_past', 'content', 'pathname', 'publish', 'redirect', 'redirect_past', 'search_gram', 'search_page'] loop
     execute format('alter table %I rename to whole', split);
     if exists (select from whole) then
       raise exception 'table % is not empty', split;
@@ -27,6 +27,9 @@ begin
     for old in select c.relname as name, pg_get_indexdef(c.oid) as definition
         from pg_index i join pg_class c on c.oid = i.indexrelid where i.indrelid = 'whole'::regclass loop
       execute format('drop index %I', old.name);
+      execute regexp_replace(old.definition, ' ON \S+ ', format(' ON %I ', split));
+    end loop;
+    for old in select pg_get_triggerdef(oid) as definition from pg_trigger where tgrelid = 'whole'::regclass and not tgisinternal loop
       execute regexp_replace(old.definition, ' ON \S+ ', format(' ON %I ', split));
     end loop;
     drop table whole;

@@ -31,7 +31,7 @@ func (a *API) endpoints() []*endpoint {
 		list     = []param{paramLimit, paramAfter}
 		siteList = []param{paramListSiteID, paramLimit, paramAfter}
 		pageRead = []param{paramSiteID, paramVersion, paramLocale}
-		pageList = []param{paramLimit, paramAfter, paramPathPrefix, paramSortBy, paramSortDirection, paramIncludeOffline, paramLocale, paramVersion, paramStatus, paramDeletedPages}
+		pageList = []param{paramLimit, paramAfter, paramPathPrefix, paramSortBy, paramSortDirection, paramIncludeOffline, paramLocale, paramVersion, paramStatus, paramDeletedPages, paramSearchPages}
 		raw      = []param{paramSkipValidation}
 	)
 	return []*endpoint{

@@ -61,6 +61,10 @@ var suite = []struct {
 	{"page/pages that a locale overrides", pageLocalized},
 	{"page/list by status", pageListStatus},
 
+	{"search/finds what a plain search finds", searchPages},
+	{"search/copied and purged with the site", searchCopied},
+	{"search/among many", searchMany},
+
 	{"content/kept as given", contentKept},
 	{"content/purged unless a page refers to it", contentPurged},
 	{"content/copied with the site", contentCopied},

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,8 +14,9 @@ import (
 // enough pages were found, and to collect, which reads the pages that the index names
 // and sorts them. Either reads few columns, and the pages found in full at the end.
 const (
-	// shortWalk is how many pages a search for fewer than three characters reads before
-	// it asks the index, in which it may have thousands of grams.
+	// fewGrams is how many rows of the index a search for fewer than three characters
+	// reads at first. If there are more, it reads shortWalk pages before the others.
+	fewGrams  = 1000
 	shortWalk = 2000
 	// fewNamed is how many pages are collected at once, and how many marks a search
 	// takes: if there are more, the index has still to be filled.
@@ -70,13 +72,13 @@ func (q queries) searchPages(ctx context.Context, pq cms.PageQuery, withPaths bo
 // run walks if a page is found soon, and collects otherwise. A walk that was mistaken
 // is given up when it has cost as much as to collect.
 func (s *search) run(ctx context.Context) error {
-	text := []rune(s.Search)
-	if len(text) < 3 {
+	named, whole, err := s.named(ctx, fewGrams)
+	if err == nil && !whole {
 		if done, err := s.walk(ctx, shortWalk); done || err != nil {
 			return err
 		}
+		named, _, err = s.named(ctx, math.MaxInt32)
 	}
-	named, err := s.named(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -153,24 +155,28 @@ func (n *namedPages) count() (count int) {
 	return count
 }
 
-// named asks the index, and returns nil if it does not have most of the site. It reads
-// the marks first: a page that is indexed meanwhile is in the index then.
-func (s *search) named(ctx context.Context, text []rune) (*namedPages, error) {
+// named asks the index, and returns nil if it does not have most of the site. A search
+// for fewer than three characters reads so many of its rows, and reports whether these
+// are all. The marks are read first: a page that is indexed meanwhile is in the index
+// then.
+func (s *search) named(ctx context.Context, rows int) (named *namedPages, whole bool, err error) {
 	site, err := s.searchSite(ctx, s.SiteID, "")
 	if err != nil && cms.CodeOf(err) != cms.CodeNotFound { // it has marks alone
-		return nil, err
+		return nil, false, err
 	}
 	_, marked, err := s.marks(ctx, s.SiteID, fewNamed+1)
 	if err != nil || site.unindexed != nil || len(marked) > fewNamed {
-		return nil, err
+		return nil, true, err
 	}
-	named := &namedPages{int(site.pages), map[int64]*pageSet{}, marked}
+	named = &namedPages{int(site.pages), map[int64]*pageSet{}, marked}
+	text := []rune(s.Search)
 	const from = `select gram, block, pages from search_gram where site_id = ? and `
 	if len(text) < 3 {
-		last := slices.Clone(text)
+		last, n := slices.Clone(text), 0
 		last[len(last)-1]++
-		return named, s.eachGram(ctx, from+`gram >= ? and gram < ?`, []any{s.SiteID, gramOf(text), gramOf(last)},
+		err := s.eachGram(ctx, from+`gram >= ? and gram < ?`+atMost(rows), []any{s.SiteID, gramOf(text), gramOf(last)},
 			func(_, block int64, pages *pageSet) {
+				n++
 				if named.blocks[block] == nil {
 					named.blocks[block] = &pageSet{}
 				}
@@ -178,6 +184,7 @@ func (s *search) named(ctx context.Context, text []rune) (*namedPages, error) {
 					named.blocks[block][i] |= word
 				}
 			})
+		return named, n < rows, err
 	}
 	grams := gramsToFind(text)
 	where, args := s.dialect.among("gram", anys(grams))
@@ -193,7 +200,7 @@ func (s *search) named(ctx context.Context, text []rune) (*namedPages, error) {
 		}
 	})
 	maps.DeleteFunc(named.blocks, func(block int64, _ *pageSet) bool { return have[block] < len(grams) })
-	return named, err
+	return named, true, err
 }
 
 // gramsToFind are grams of a text of three characters or more, evenly spread if there
@@ -247,12 +254,15 @@ func (s *search) collectSome(ctx context.Context, ids []cms.ID) error {
 	shown := map[cms.ID]cms.ListedPage{}
 	dirty := map[cms.ID]bool{}
 	for _, from := range sources(s.SiteID, s.Version) {
-		column := "dirty"
+		column, locale, args := "dirty", `p.locale_id = ?`, append(slices.Clone(from.args), cms.NoID)
 		if s.Version != cms.Draft {
 			column = "false"
 		}
+		if s.LocaleID != cms.NoID {
+			locale, args = `p.locale_id in (?, ?)`, append(args, s.LocaleID)
+		}
 		rows, err := rowsByID(ctx, s.queries, scanSearched, ids, `select `+searchColumns+column+` from `+from.table+` p
-			where `+from.where+` and (p.locale_id = ? or p.locale_id = ?)`, append(slices.Clone(from.args), s.LocaleID, cms.NoID)...)
+			where `+from.where+` and `+locale, args...)
 		if err != nil {
 			return err
 		}

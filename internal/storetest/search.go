@@ -125,7 +125,7 @@ func (s *searched) query() cms.PageQuery {
 	pick := func(one, of int) bool { return s.random.IntN(of) < one }
 	q := cms.PageQuery{
 		SiteID: s.site.ID, Version: versions[s.random.IntN(len(versions))], LocaleID: s.locales[s.random.IntN(len(s.locales))],
-		Sort: cms.PageSorts[s.random.IntN(len(cms.PageSorts))], Descending: pick(1, 2), IncludeOffline: pick(1, 2), Limit: []int{1, 7, 100}[s.random.IntN(3)],
+		Sort: cms.PageSorts[s.random.IntN(len(cms.PageSorts))], Descending: pick(1, 2), IncludeOffline: pick(1, 2), Limit: []int{2, 20, 100}[s.random.IntN(3)],
 	}
 	if q.Version == cms.Draft {
 		q.Deleted = pick(1, 6)
@@ -178,7 +178,7 @@ func (s *searched) want(q cms.PageQuery) (rows []cms.PageRow) {
 func (s *searched) check(t *testing.T, store cms.Store, when string) {
 	t.Helper()
 	found := 0
-	for range 150 {
+	for range 60 {
 		q := s.query()
 		want := s.want(q)
 		found += len(want)

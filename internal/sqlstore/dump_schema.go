@@ -22,6 +22,12 @@ type schema struct {
 	indexes []string
 }
 
+// stored are the tables whose rows are in a backup. The index of searches is derived
+// from them: a load marks the pages that it stores.
+func (s *schema) stored() []string {
+	return slices.DeleteFunc(slices.Clone(s.names), func(name string) bool { return strings.HasPrefix(name, "search_") })
+}
+
 type table struct {
 	name    string
 	names   []string // of the columns

@@ -27,6 +27,10 @@ func execute(t *testing.T, database, statement string) {
 const backToVersion2 = `delete from goose_db_version where version_id >= 3;
 	drop table site_label;
 	drop index site_trash;
+	drop trigger search_created on page;
+	drop trigger search_changed on page;
+	drop function search_mark_page;
+	drop table search_mark, search_site, search_page, search_gram;
 	drop index site_origin, locale_origin;
 	create index locale_domain on locale (id);
 	create index locale_prefix on locale (id);

@@ -324,6 +324,7 @@ func useEverything(t *testing.T, q queries, site cms.Site) {
 	useKeptAnswers(t, q, app.ID)
 	useRedirects(t, q, site, locale)
 	do(t, useContents(ctx, q, site.ID))
+	useSearch(t, q, site, locale)
 	usePreviews(t, q, site.ID, list)
 	do(t, q.HideLocale(ctx, site.ID, locale.ID))
 	do(t, q.ShowLocale(ctx, site.ID, locale.ID))
@@ -399,6 +400,28 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 	useLists(t, q, cms.PageQuery{SiteID: site.ID, Deleted: true}, locale.ID)
 	useLists(t, q, cms.PageQuery{SiteID: site.ID, Status: cms.FilterChanged | cms.FilterOffline}, locale.ID)
 	useLists(t, q, cms.PageQuery{SiteID: site.ID, Status: cms.FilterChanged | cms.FilterLive, IncludeOffline: true}, locale.ID)
+}
+
+// useSearch indexes pages, those that were written and those from before, and searches
+// for few and for many.
+func useSearch(t *testing.T, q queries, site cms.Site, locale cms.Locale) {
+	t.Helper()
+	ctx := t.Context()
+	for range 2 {
+		_, err := q.UnindexedSite(ctx, cms.NoID)
+		do(t, err)
+		for more := true; more; {
+			more, err = q.IndexPages(ctx, site.ID)
+			do(t, err)
+		}
+		do(t, q.run(ctx, `update search_site set unindexed = ? where site_id = ?`, cms.NoID, site.ID))
+	}
+	useLists(t, q, cms.PageQuery{SiteID: site.ID, Search: "/p/19"}, locale.ID)
+	do(t, q.run(ctx, `update search_site set unindexed = null where site_id = ?`, site.ID))
+	for _, search := range []string{"/p/19", "/p/", "/p", "9"} {
+		useLists(t, q, cms.PageQuery{SiteID: site.ID, Search: search, IncludeOffline: true}, locale.ID)
+	}
+	useLists(t, q, cms.PageQuery{SiteID: site.ID, Search: "/p/19", Deleted: true}, locale.ID)
 }
 
 // useContents stores, reads and purges contents.

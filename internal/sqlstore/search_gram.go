@@ -41,8 +41,6 @@ type pageSet [blockSize / 64]uint64
 
 func (s *pageSet) add(n int64) { s[n/64] |= 1 << (n % 64) }
 
-func (s *pageSet) has(n int64) bool { return s[n/64]&(1<<(n%64)) != 0 }
-
 func (s *pageSet) count() (n int) {
 	for _, word := range s {
 		n += bits.OnesCount64(word)

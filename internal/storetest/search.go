@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"galley/internal/cms"
@@ -289,4 +290,62 @@ func searchMany(t *testing.T, store cms.Store) {
 	}
 	q := cms.PageQuery{SiteID: site.ID, Search: "zebra", Limit: 100}
 	same(t, "all", len(listed(t, store, q)), 2000)
+}
+
+// searchWhileIndexed looks for what was just written, while others write and index.
+func searchWhileIndexed(t *testing.T, store cms.Store) {
+	site := aSite(t, store)
+	var pages []cms.Page
+	for i := range 20 {
+		pages = append(pages, newPage(site.ID, fmt.Sprintf("/%d", i)))
+	}
+	createPages(t, store, pages...)
+	stop := make(chan struct{})
+	var indexing, writing sync.WaitGroup
+	for range 2 {
+		indexing.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				err := store.InTx(t.Context(), func(tx cms.Tx) error {
+					_, err := tx.IndexPages(t.Context(), site.ID)
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for writer := range 4 {
+		writing.Go(func() {
+			for round := range 40 {
+				p := &pages[4*(round%5)+writer]
+				before := *p
+				p.Title = new(fmt.Sprintf("token%dx%dend", writer, round))
+				err := store.InTx(t.Context(), func(tx cms.Tx) error { return tx.UpdatePage(t.Context(), before, *p) })
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				q := cms.PageQuery{SiteID: site.ID, Search: *p.Title, Sort: cms.SortPath, Limit: 10}
+				found, err := store.Pages(t.Context(), q, false)
+				if err != nil || len(found) != 1 || found[0].ID != p.ID {
+					t.Errorf("%s is on %d pages: %v", *p.Title, len(found), err)
+				}
+			}
+		})
+	}
+	writing.Wait()
+	close(stop)
+	indexing.Wait()
+	indexAll(t, store)
+	for _, p := range pages {
+		q := cms.PageQuery{SiteID: site.ID, Search: *p.Title}
+		same(t, *p.Title, pathnames(listed(t, store, q)), []string{p.Pathname})
+	}
 }

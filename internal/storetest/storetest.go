@@ -64,6 +64,7 @@ var suite = []struct {
 	{"search/finds what a plain search finds", searchPages},
 	{"search/copied and purged with the site", searchCopied},
 	{"search/among many", searchMany},
+	{"search/while pages are written and indexed", searchWhileIndexed},
 
 	{"content/kept as given", contentKept},
 	{"content/purged unless a page refers to it", contentPurged},

@@ -123,13 +123,13 @@ func (s *searched) query() cms.PageQuery {
 	for seq := range s.seq {
 		versions = append(versions, cms.AfterPublish(seq+1))
 	}
-	pick := func(one, of int) bool { return s.random.IntN(of) < one }
+	oneOf := func(n int) bool { return s.random.IntN(n) == 0 }
 	q := cms.PageQuery{
 		SiteID: s.site.ID, Version: versions[s.random.IntN(len(versions))], LocaleID: s.locales[s.random.IntN(len(s.locales))],
-		Sort: cms.PageSorts[s.random.IntN(len(cms.PageSorts))], Descending: pick(1, 2), IncludeOffline: pick(1, 2), Limit: []int{2, 20, 100}[s.random.IntN(3)],
+		Sort: cms.PageSorts[s.random.IntN(len(cms.PageSorts))], Descending: oneOf(2), IncludeOffline: oneOf(2), Limit: []int{2, 20, 100}[s.random.IntN(3)],
 	}
 	if q.Version == cms.Draft {
-		q.Deleted = pick(1, 6)
+		q.Deleted = oneOf(6)
 	}
 	switch s.random.IntN(6) {
 	case 0:
@@ -138,15 +138,15 @@ func (s *searched) query() cms.PageQuery {
 		q.Under = "/" + s.word()
 	}
 	text := []rune(s.word() + s.word())
-	if p := s.versions[cms.Draft][s.random.IntN(len(s.versions[cms.Draft]))].In(q.LocaleID); pick(1, 2) && p.Values.Title != nil {
+	if p := s.versions[cms.Draft][s.random.IntN(len(s.versions[cms.Draft]))].In(q.LocaleID); oneOf(2) && p.Values.Title != nil {
 		text = []rune(*p.Values.Title)
-	} else if pick(1, 2) {
+	} else if oneOf(2) {
 		text = []rune(p.Values.Pathname)
 	}
 	first := s.random.IntN(len(text) + 1)
 	text = text[first:min(len(text), first+1+s.random.IntN(10))]
 	q.Search = cms.Fold(strings.ToUpper(string(text)))
-	if pick(1, 2) || q.Search == "" {
+	if oneOf(2) || q.Search == "" {
 		q.Search = cms.Fold(string(text) + strings.Repeat("a", s.random.IntN(2)))
 	}
 	if q.Search == "" {

@@ -121,7 +121,7 @@ var endpointTexts = map[string]endpointText{
 
 	"listChanges":            {"Publishing", "List changes", "Lists what a publish would change, by page and locale: of the whole site, of selected pages, or of selected locales. Also returns a `summary`, and the `plan`, a hash of all changes: pass it to publish to make live exactly what was reviewed."},
 	"publishSite":            {"Publishing", "Publish", "Makes the draft live atomically: all of it, selected pages, or the values of selected locales. With `publishAt`, schedules it. Returns 200 with a null id if there is nothing to publish."},
-	"discardSite":            {"Publishing", "Discard the draft", "Reverts the draft to the live version atomically: all of it, selected pages, or the values of selected locales. Deletes pages that were never live. Returns 409 if a pathname is no longer free."},
+	"discardSite":            {"Publishing", "Discard the draft", "Reverts the draft to the live version atomically: all of it, selected pages and redirects, or the values of selected locales. Deletes pages and redirects that were never live. Returns 409 if a pathname is no longer free, or if it would delete most pages of the draft without confirm."},
 	"listPublishes":          {"Publishing", "List publishes", "Returns the newest first."},
 	"listScheduledPublishes": {"Publishing", "List scheduled publishes", "Returns those of all sites within reach, the oldest first."},
 	"getPublish":             {"Publishing", "Get a publish", ""},

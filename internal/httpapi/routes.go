@@ -89,7 +89,7 @@ func (a *API) endpoints() []*endpoint {
 		{patch, "/v2/routes/{routeIdOrPathname...}", "updateRoute", write, appsOnly, append(raw, paramSiteID), typ[RoutePatch](), 200, typ[Route](), a.updateRoute},
 		{del, "/v2/routes/{routeIdOrPathname...}", "deleteRoute", write, appsOnly, inSite, nil, 204, nil, a.deleteRoute},
 
-		{get, "/v2/redirects", "listRedirects", read, previewToo, append([]param{paramListSiteID, paramRedirectLocale, paramSourcePrefix, paramVersion}, list...), nil, 200, typ[List[Redirect]](), a.listRedirects},
+		{get, "/v2/redirects", "listRedirects", read, previewToo, append([]param{paramListSiteID, paramRedirectLocale, paramSourcePrefix, paramVersion, paramDeleted}, list...), nil, 200, typ[List[Redirect]](), a.listRedirects},
 		{post, "/v2/redirects", "createRedirect", write, appsOnly, nil, typ[RedirectCreate](), 201, typ[Redirect](), a.createRedirect},
 		{post, "/v2/redirects/batch", "batchRedirects", write, appsOnly, nil, typ[RedirectBatch](), 200, typ[BatchOfRedirects](), a.batchRedirects},
 		{get, "/v2/redirects/{redirectId}", "getRedirect", read, previewToo, []param{paramVersion}, nil, 200, typ[Redirect](), a.getRedirect},

@@ -55,6 +55,7 @@ func (a *API) endpoints() []*endpoint {
 		{post, "/v2/sites/{siteId}/restore", "restoreSite", write, appsOnly, nil, nil, 200, typ[Site](), a.restoreSite},
 		{post, "/v2/sites/{siteId}/duplicate", "duplicateSite", write, appsOnly, nil, typ[SiteDuplicate](), 201, typ[Site](), a.duplicateSite},
 		{post, "/v2/sites/{siteId}/rotate-key", "rotateSiteKey", write, appsOnly, nil, typ[KeyRotate](), 200, typ[Site](), a.rotateSiteKey},
+		{get, "/v2/sites/{siteId}/summary", "getSiteSummary", read, appsOnly, nil, nil, 200, typ[SiteSummary](), a.getSiteSummary},
 		{get, "/v2/sites/{siteId}/pages", "listSitePages", read, previewToo, pageList, nil, 200, typ[List[Page]](), a.listPages},
 
 		{get, "/v2/sites/{siteId}/sitemap.xml", "getSitemap", read, previewToo, []param{paramOrigin, paramVersion, paramPart}, nil, 200, typ[XMLDocument](), a.getSitemap},

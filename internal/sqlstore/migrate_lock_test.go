@@ -27,6 +27,8 @@ func execute(t *testing.T, database, statement string) {
 const backToVersion2 = `delete from goose_db_version where version_id >= 3;
 	drop table site_label;
 	drop index site_trash;
+	drop function count_add, count_site, count_page, count_redirect, count_route cascade;
+	drop table site_count;
 	drop index site_origin, locale_origin;
 	create index locale_domain on locale (id);
 	create index locale_prefix on locale (id);

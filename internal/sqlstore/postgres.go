@@ -27,7 +27,7 @@ var postgresDialect = &dialect{
 	goose: goose.DialectPostgres,
 	words: map[string]string{
 		"UUID": "uuid", "Text": `text collate "C"`, "Bytes": "bytea",
-		"Clustered": "", "Statistics": "", // it gathers its own
+		"Clustered": "", "Counters": postgresCounters, "Statistics": "", // it gathers its own
 	},
 	lockShared: " for share",
 	lockUpdate: " for no key update",

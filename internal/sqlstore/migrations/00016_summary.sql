@@ -18,7 +18,3 @@ create table site_count (
 -- Triggers count, so that the writes of nodes of the previous version are
 -- counted, too.
 {{.Counters}}
-
--- The deleted redirects of a site are listed. A store of the previous version has
--- no redirects yet.
-create index redirect_trash on redirect (site_id, source, id) where deleted_at is not null;

@@ -4,8 +4,8 @@
 --   galley migrate --database-url ...
 --   psql --set ON_ERROR_STOP=1 --single-transaction --file partition.sql ...
 --
--- Every key of these tables has the site, so they keep all their constraints
--- and indexes, under the same names. audit and directory are found by other
+-- Every key of these tables has the site, so they keep all their constraints,
+-- indexes and triggers, under the same names. audit and directory are found by other
 -- things than the site, and stay whole.
 do $$
 declare
@@ -29,7 +29,9 @@ begin
       execute format('drop index %I', old.name);
       execute regexp_replace(old.definition, ' ON \S+ ', format(' ON %I ', split));
     end loop;
-    for old in select pg_get_triggerdef(oid) as definition from pg_trigger where tgrelid = 'whole'::regclass and not tgisinternal loop
+    for old in select tgname as name, pg_get_triggerdef(oid) as definition
+        from pg_trigger where tgrelid = 'whole'::regclass and not tgisinternal loop
+      execute format('drop trigger %I on whole', old.name);
       execute regexp_replace(old.definition, ' ON \S+ ', format(' ON %I ', split));
     end loop;
     drop table whole;

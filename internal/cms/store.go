@@ -182,6 +182,12 @@ type Reader interface {
 	PagesSince(ctx context.Context, siteID ID, seq int64) ([]ID, error)
 	// CountPages returns how many pages and rows the draft or live version has.
 	CountPages(ctx context.Context, siteID ID, version Version) (pages, rows int, err error)
+	// SiteCounts are the counts of a site's draft by locale, at a cost that does not
+	// grow with the site; nil before CountSite if the site is older than counting.
+	SiteCounts(ctx context.Context, siteID ID) (map[ID]SiteCounts, error)
+	// Scheduled returns how many publishes of a site are scheduled, and the time of the
+	// first.
+	Scheduled(ctx context.Context, siteID ID) (count int, next *time.Time, err error)
 
 	// KeptAnswer finds an answer stored since the given time.
 	KeptAnswer(ctx context.Context, credential ID, key string, since time.Time) (KeptAnswer, error)
@@ -242,6 +248,9 @@ type Tx interface {
 	// PurgeSites removes for good up to limit sites that were deleted before the
 	// given time, and returns them.
 	PurgeSites(ctx context.Context, before time.Time, limit int) ([]Site, error)
+
+	// CountSite counts a site that is older than counting.
+	CountSite(ctx context.Context, siteID ID) error
 
 	// CreateLocale and UpdateLocale return Conflict when the code is taken.
 	CreateLocale(ctx context.Context, l Locale) error

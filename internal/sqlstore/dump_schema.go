@@ -78,7 +78,7 @@ func schemaAt(ctx context.Context, version int64) (found *schema, err error) {
 
 func (q queries) readSchema(ctx context.Context) (*schema, error) {
 	// A table can only refer to one that was created before.
-	names, err := q.names(ctx, `select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name <> ? order by rowid`, versionTable)
+	names, err := q.names(ctx, `select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not in (?, ?) order by rowid`, versionTable, countTable)
 	if err != nil {
 		return nil, err
 	}

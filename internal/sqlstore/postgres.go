@@ -27,7 +27,7 @@ var postgresDialect = &dialect{
 	goose: goose.DialectPostgres,
 	words: map[string]string{
 		"UUID": "uuid", "Text": `text collate "C"`, "Bytes": "bytea",
-		"Clustered": "", "Statistics": "", // it gathers its own
+		"Clustered": "", "Counters": postgresCounters, "Statistics": "", // it gathers its own
 		"NoID": "'" + cms.NoID.String() + "'", "Transaction": "txid_current()", "MarkWritten": postgresMarks,
 	},
 	lockShared: " for share",

@@ -118,6 +118,10 @@ var suite = []struct {
 	{"publish/two transactions never take the same one", publishDueTwice},
 	{"publish/each due one is taken once", publishDueRace},
 
+	{"summary/a site is counted", siteCounted},
+	{"summary/a site is counted while many write", siteCountedByMany},
+	{"summary/scheduled publishes", publishesScheduled},
+
 	{"history/pages as they were live", historyPages},
 	{"history/what publishes changed", historyOfPublishes},
 	{"history/rewritten", historyRewritten},

@@ -31,7 +31,7 @@ const backToVersion2 = `delete from goose_db_version where version_id >= 3;
 	drop trigger search_changed on page;
 	drop function search_mark_page;
 	drop table search_mark, search_site, search_page, search_gram;
-	drop function count_add, count_site, count_page, count_redirect, count_route cascade;
+	drop function count_site, count_page_insert, count_page_update, count_page_delete, count_redirect, count_route cascade;
 	drop table site_count;
 	drop index site_origin, locale_origin;
 	create index locale_domain on locale (id);

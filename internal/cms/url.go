@@ -81,6 +81,17 @@ func (ls Locales) Locate(site Site, origin, path string) (found Located, ok bool
 	return found, ok
 }
 
+// FollowURL returns the place of the site to which an absolute address leads, if it is
+// one of the site's, and the query of the address.
+func (ls Locales) FollowURL(site Site, address string) (at Located, query string, inside bool) {
+	origin, path, query, err := SplitURL(address)
+	if err != nil || !slices.Contains(ls.Origins(site), origin) {
+		return Located{}, query, false
+	}
+	at, inside = ls.Locate(site, origin, path)
+	return at, query, inside
+}
+
 // Shadows reports whether a pathname at the root of an origin begins with the prefix
 // of a locale that is served there.
 func (ls Locales) Shadows(site Site, origin, pathname string) bool {

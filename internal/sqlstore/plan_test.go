@@ -635,7 +635,11 @@ func useRedirects(t *testing.T, q queries, site cms.Site, locale cms.Locale) {
 		_, err = q.CountRedirects(ctx, site.ID, version)
 		do(t, err)
 	}
-	_, err := q.LastLiveRedirect(ctx, site.ID, redirect.ID)
+	_, err := q.RedirectsLeading(ctx, site.ID, []string{"/to", "/x"}, []string{"/", "/to"})
+	do(t, err)
+	_, err = q.HasRedirects(ctx, site.ID)
+	do(t, err)
+	_, err = q.LastLiveRedirect(ctx, site.ID, redirect.ID)
 	do(t, err)
 	_, err = q.DirtyRedirects(ctx, site.ID)
 	do(t, err)

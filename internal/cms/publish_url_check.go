@@ -20,6 +20,8 @@ type HeldPath struct {
 
 // LiveFinder finds what is live before a publish.
 type LiveFinder interface {
+	// HasRedirects reports whether there are any. If not, they are not looked for.
+	HasRedirects() (bool, error)
 	// From are the redirects with any of the sources, in any locale.
 	From(sources []string) ([]Redirect, error)
 	// Leading are the redirects with any of the targets, or with one below any of the
@@ -62,14 +64,16 @@ type urlCheck struct {
 	moved         map[ID]bool // the pages of the states
 	changed       map[ID]bool // the redirects of the states
 
-	unchanged map[string][]Redirect // by source, of the sources that were looked up
-	held      map[string][]ID       // the locales in which a page or route has a pathname, of those looked up
+	hasUnchanged bool                  // there may be redirects that do not change
+	unchanged    map[string][]Redirect // by source, of the sources that were looked up
+	held         map[string][]ID       // the locales in which a page or route has a pathname, of those looked up
 
-	sources, paths map[string]bool // to look up next
-	pending        []LocalePath
-	visited        map[LocalePath]bool
-	targets, under map[string]bool // where redirects lead whose outcome may change
-	led            map[ID]bool     // those redirects
+	sources, paths map[string]bool     // to look up next
+	pending        []LocalePath        // to compare
+	gained         []LocalePath        // by pages
+	visited        map[LocalePath]bool // besides those of pages
+	targets, under map[string]bool     // where redirects lead whose outcome may change
+	led            map[ID]bool         // those redirects
 	rows           []pageIn
 }
 
@@ -89,12 +93,24 @@ func PublishURLs(site Site, locales Locales, pages []PageChange, redirects []Red
 	for i := range pages {
 		c.addPage(&pages[i])
 	}
+	if len(c.moved) == 0 && len(redirects) == 0 {
+		return c.sorted(), nil
+	}
+	var err error
+	if c.hasUnchanged, err = find.HasRedirects(); err != nil {
+		return nil, err
+	}
+	for _, at := range c.gained {
+		if _, lost := c.before.pages[at]; !lost {
+			c.pending = append(c.pending, at)
+		}
+	}
 	for _, change := range redirects {
 		c.changed[change.ID()] = true
 		c.addRedirect(c.before, change.Before)
 		c.addRedirect(c.after, change.After)
 	}
-	err := c.resolvePending()
+	err = c.resolvePending()
 	for err == nil && len(c.targets)+len(c.under) > 0 {
 		if err = c.addLeading(); err == nil {
 			err = c.resolvePending()
@@ -140,7 +156,8 @@ func valuesIn(p *Page, localeID ID) *Values {
 		return nil
 	}
 	if l, ok := p.Localizations[localeID]; ok {
-		return &l.Values
+		values := l.Values // l would be allocated for every locale
+		return &values
 	}
 	return &p.Values
 }
@@ -158,23 +175,18 @@ func (c *urlCheck) addPage(change *PageChange) {
 	}
 	for _, p := range rows {
 		if moves && p.was != nil {
-			c.before.pages[LocalePath{p.ID, p.was.Pathname}] = pageState{change.Before, p.was.IsOnline}
+			at := LocalePath{p.ID, p.was.Pathname}
+			c.before.pages[at], c.pending = pageState{change.Before, p.was.IsOnline}, append(c.pending, at)
 		}
 		if moves && p.is != nil {
-			c.after.pages[LocalePath{p.ID, p.is.Pathname}] = pageState{change.After, p.is.IsOnline}
+			at := LocalePath{p.ID, p.is.Pathname}
+			c.after.pages[at], c.gained = pageState{change.After, p.is.IsOnline}, append(c.gained, at)
 		}
 		switch {
-		case !p.stays():
-			if p.was != nil {
-				c.visit(LocalePath{p.ID, p.was.Pathname})
-			}
-			if p.is != nil {
-				c.visit(LocalePath{p.ID, p.is.Pathname})
-			}
-		case p.urls == nil:
+		case !p.stays() || p.urls == nil:
 		case p.was.IsOnline && !p.is.IsOnline:
 			c.add(p.urls, p.is.Pathname, URLRemoved)
-		case p.is.IsOnline && (alternates || p.was.Diff(*p.is) != 0 || renames(change, p.ID)):
+		case p.is.IsOnline && (alternates || !p.was.same(p.is) || renames(change, p.ID)):
 			c.add(p.urls, p.is.Pathname, URLChanged)
 		}
 	}
@@ -187,7 +199,9 @@ func renames(change *PageChange, localeID ID) bool {
 
 // visit adds a pathname whose outcomes are compared, once.
 func (c *urlCheck) visit(at LocalePath) {
-	if !c.visited[at] {
+	_, before := c.before.pages[at]
+	_, after := c.after.pages[at]
+	if !before && !after && !c.visited[at] {
 		c.visited[at] = true
 		c.pending = append(c.pending, at)
 	}
@@ -209,7 +223,7 @@ func (c *urlCheck) visitSource(r Redirect) {
 			c.visit(LocalePath{l.ID, r.Source})
 		}
 	}
-	if r.IsWild() {
+	if r.IsWild() && c.hasUnchanged {
 		c.under[r.base()] = true
 	}
 	c.leadTo(r.Source)
@@ -217,6 +231,9 @@ func (c *urlCheck) visitSource(r Redirect) {
 
 // leadTo adds the targets of redirects that may lead to a pathname.
 func (c *urlCheck) leadTo(pathname string) {
+	if !c.hasUnchanged {
+		return
+	}
 	for _, target := range SourcesFor(pathname) {
 		c.targets[target] = true
 	}
@@ -333,10 +350,14 @@ func (c *urlCheck) resolve(state liveState, at LocalePath) (result outcome, know
 			return result, known
 		}
 	}
-	for seen := map[LocalePath]bool{}; ; {
+	var seen map[LocalePath]bool
+	for {
 		r, found, known := c.acting(state, at)
 		if !found || !known {
 			return result, known
+		}
+		if seen == nil {
+			seen = map[LocalePath]bool{}
 		}
 		if seen[at] {
 			return outcome{}, true
@@ -375,9 +396,12 @@ func (c *urlCheck) holds(state liveState, at LocalePath) (held, known bool) {
 
 // acting finds the redirect that acts on a pathname.
 func (c *urlCheck) acting(state liveState, at LocalePath) (acting Redirect, found, known bool) {
+	if len(state.redirects) == 0 && !c.hasUnchanged {
+		return acting, false, true
+	}
 	sources, known := SourcesFor(at.Pathname), true
 	for _, source := range sources {
-		if _, ok := c.unchanged[source]; !ok {
+		if _, ok := c.unchanged[source]; !ok && c.hasUnchanged {
 			c.sources[source], known = true, false
 		}
 	}

@@ -28,6 +28,9 @@ func (s Site) URL(l Locale, pathname string) (address string, ok bool) {
 // !$&'()*+,;=:@ stay as they are.
 func EscapePath(path string) string {
 	const hexadecimal = "0123456789ABCDEF"
+	if !slices.ContainsFunc([]byte(path), func(c byte) bool { return !isPathByte(c) }) {
+		return path
+	}
 	escaped := make([]byte, 0, len(path))
 	for _, c := range []byte(path) {
 		if isPathByte(c) {

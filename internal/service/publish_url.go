@@ -46,11 +46,7 @@ func (s *Service) PublishURLs(ctx context.Context, who Caller, id cms.ID, q cms.
 // urls are the URLs that the release changes. Nothing of it may be live yet.
 func (rel *release) urls(ctx context.Context, r cms.Reader) ([]cms.PublishURL, error) {
 	f := rel.redirects.siteSnapshot
-	any, err := r.HasRedirects(ctx, f.site.ID)
-	if err != nil {
-		return nil, err
-	}
-	return cms.PublishURLs(f.site, f.locales, rel.pages, rel.redirects.sorted(), liveFinder{ctx, r, f, any})
+	return cms.PublishURLs(f.site, f.locales, rel.pages, rel.redirects.sorted(), liveFinder{ctx, r, f})
 }
 
 // liveFinder finds what is live, for cms.PublishURLs.
@@ -58,22 +54,20 @@ type liveFinder struct {
 	ctx context.Context //nolint:containedctx // of the publish, whose callbacks have none
 	r   cms.Reader
 	siteSnapshot
-	redirects bool // there are any
+}
+
+// HasRedirects implements cms.LiveFinder.
+func (find liveFinder) HasRedirects() (bool, error) {
+	return find.r.HasRedirects(find.ctx, find.site.ID)
 }
 
 // From implements cms.LiveFinder.
 func (find liveFinder) From(sources []string) ([]cms.Redirect, error) {
-	if !find.redirects {
-		return nil, nil
-	}
 	return find.r.RedirectsFrom(find.ctx, find.site.ID, cms.Live, sources)
 }
 
 // Leading implements cms.LiveFinder.
 func (find liveFinder) Leading(targets, below []string) ([]cms.Redirect, error) {
-	if !find.redirects {
-		return nil, nil
-	}
 	leading, err := find.r.RedirectsLeading(find.ctx, find.site.ID, targets, below)
 	if err != nil {
 		return nil, err

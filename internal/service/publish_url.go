@@ -22,11 +22,11 @@ func (s *Service) PublishURLs(ctx context.Context, who Caller, id cms.ID, q cms.
 		from, skip := 0, 0
 		if q.After != cms.NoID {
 			// The cursor is read, too: an id beyond the end is no item.
-			ok := false
-			if from, ok = cms.PublishURLPosition(id, q.After); !ok {
+			position, ok := cms.PublishURLPosition(id, q.After)
+			if !ok {
 				return list, cms.ErrCursor
 			}
-			skip = 1
+			from, skip = position, 1
 		}
 		urls, err := r.PublishURLs(ctx, f.site.ID, id, from, skip+q.Limit+1)
 		if err == nil && len(urls) < skip {

@@ -174,6 +174,7 @@ var matrix = []cellRow{
 	{"getPublish", scheduledPublish, "", "", 200, readsPublishes},
 	{"cancelPublish", scheduledPublish, "", "", 204, writes},
 	{"listPublishChanges", oldPublish, "", "", 200, readsPublishes},
+	{"listPublishUrls", oldPublish, "", "", 200, readsPublishes},
 	{"restorePublish", oldPublish, "", "", 201, writes},
 
 	{"listPreviews", namedSite, "?siteId={id}", "", 200, readsPublishes},

@@ -36,6 +36,7 @@ const backToVersion2 = `delete from goose_db_version where version_id >= 3;
 	drop index site_origin, locale_origin;
 	create index locale_domain on locale (id);
 	create index locale_prefix on locale (id);
+	drop table publish_url;
 	drop table redirect;
 	drop table redirect_past;
 	alter table pathname drop column by_redirect;

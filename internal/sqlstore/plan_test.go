@@ -536,6 +536,9 @@ func usePublishing(t *testing.T, q queries, site cms.Site, locale cms.Locale, pa
 	do(t, err)
 	_, err = q.LockPublish(ctx, site.ID, publish.ID)
 	do(t, err)
+	do(t, q.AddPublishURLs(ctx, site.ID, publish.ID, []cms.PublishURL{{URL: "https://example.com/", Change: cms.URLRemoved}}))
+	_, err = q.EventURLs(ctx, site.ID, publish.ID)
+	do(t, err)
 	var before *cms.Page
 	for _, since := range []int64{50, 70, 90} {
 		after := live.Clone()
@@ -635,7 +638,11 @@ func useRedirects(t *testing.T, q queries, site cms.Site, locale cms.Locale) {
 		_, err = q.CountRedirects(ctx, site.ID, version)
 		do(t, err)
 	}
-	_, err := q.LastLiveRedirect(ctx, site.ID, redirect.ID)
+	_, err := q.RedirectsLeading(ctx, site.ID, []string{"/to", "/x"}, []string{"/", "/to"})
+	do(t, err)
+	_, err = q.HasRedirects(ctx, site.ID)
+	do(t, err)
+	_, err = q.LastLiveRedirect(ctx, site.ID, redirect.ID)
 	do(t, err)
 	_, err = q.DirtyRedirects(ctx, site.ID)
 	do(t, err)

@@ -26,6 +26,7 @@ var sqliteDialect = &dialect{
 		"UUID": "blob", "Text": "text", "Bytes": "blob",
 		"Clustered": " without rowid", "Statistics": sqliteStatistics, "Counters": sqliteCounters,
 		"NoID": "zeroblob(16)", "Transaction": "0", "MarkWritten": sqliteMarks, // there is one writer
+		"Number": "bigint primary key",
 	},
 	among: func(column string, values []any) (string, []any) {
 		return column + ` in (` + marks(len(values)) + `)`, values

@@ -107,7 +107,7 @@ func (q queries) NumberEvents(ctx context.Context, limit int) (int, error) {
 // eventRead reads the events of a subquery.
 func eventRead(from string) string {
 	return `select e.workspace_id, e.id, e.site_id, e.resource_id, e.app_id, e.request_id, e.kind, e.operation, e.actor, e.states, a.name, v.type, v.locale, v.fields, v.position
-		from (` + from + `) v join audit_entry e on e.workspace_id = v.workspace_id and e.id = v.id left join app a on a.id = e.app_id`
+		from (` + from + `) as v join audit_entry e on e.workspace_id = v.workspace_id and e.id = v.id left join app a on a.id = e.app_id`
 }
 
 func scanEvent(r row) (e cms.Event, err error) {

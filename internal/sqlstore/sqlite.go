@@ -44,7 +44,7 @@ var sqliteDialect = &dialect{
 	// Sorting for an index takes this much memory before it uses the disk.
 	fill: []string{`pragma temp_store = file`, `pragma cache_size = -32768`},
 	// The log of one big transaction is as big as the database.
-	filled:  func([]string) string { return sqliteGuesses + `pragma wal_checkpoint(truncate)` },
+	filled:  func([]string) []string { return []string{sqliteGuesses + `pragma wal_checkpoint(truncate)`} },
 	examine: examineSQLite,
 }
 

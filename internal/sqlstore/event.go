@@ -30,8 +30,14 @@ func (q queries) recordEvents(ctx context.Context, entries []cms.AuditEntry) err
 	return err
 }
 
-// addEvents stores events with the next positions of their workspaces.
+// addEvents stores events with the next positions of their workspaces. Most writes have one.
 func (q queries) addEvents(ctx context.Context, events []cms.AuditEntry) error {
+	if len(events) == 1 {
+		e := events[0]
+		return q.run(ctx, `insert into event (workspace_id, position, id, site_id, type, locale, fields)
+			select ?, coalesce(max(position), 0) + 1, ?, ?, ?, ?, ? from event where workspace_id = ?`,
+			e.WorkspaceID, e.ID, e.SiteID, e.Type, nullText(e.Locale), nullText(strings.Join(e.Fields, ",")), e.WorkspaceID)
+	}
 	last := map[cms.ID]int64{}
 	var args []any
 	for _, e := range events {

@@ -127,17 +127,42 @@ func scanEvent(r row) (e cms.Event, err error) {
 const eventColumns = `select workspace_id, position, id, type, locale, fields from event where `
 
 func (q queries) Event(ctx context.Context, workspaceID, id cms.ID) (cms.Event, error) {
-	return one(ctx, q, cms.KindEvent, scanEvent, eventRead(eventColumns+`workspace_id = ? and id = ? and type <> ''`), workspaceID, id)
+	e, err := one(ctx, q, cms.KindEvent, scanEvent, eventRead(eventColumns+`workspace_id = ? and id = ? and type <> ''`), workspaceID, id)
+	if err == nil {
+		err = q.addURLs(ctx, &e)
+	}
+	return e, err
+}
+
+// addURLs reads the URLs of a publish that went live.
+func (q queries) addURLs(ctx context.Context, e *cms.Event) error {
+	if e.Type != cms.EventPublished {
+		return nil
+	}
+	urls, err := q.EventURLs(ctx, e.SiteID, e.ResourceID)
+	e.URLs = &urls
+	return err
 }
 
 // clockSkew bounds how much earlier an event was recorded than one with a lower position:
 // by clocks that differ, and by transactions that take long.
 const clockSkew = 10 * time.Minute
 
-// Events reads one index in its order: that of the workspace, or those of the types that
+// Events reads events with the URLs of publishes.
+func (q queries) Events(ctx context.Context, ask cms.EventQuery) ([]cms.Event, error) {
+	events, err := q.findEvents(ctx, ask)
+	for i := range events {
+		if err == nil {
+			err = q.addURLs(ctx, &events[i])
+		}
+	}
+	return events, err
+}
+
+// findEvents reads one index in its order: that of the workspace, or those of the types that
 // the query names, in the workspace or in a site, as far as the result needs them. Of
 // several sites it reads each one's first events and keeps the first of all.
-func (q queries) Events(ctx context.Context, ask cms.EventQuery) ([]cms.Event, error) {
+func (q queries) findEvents(ctx context.Context, ask cms.EventQuery) ([]cms.Event, error) {
 	if ask.Since != nil {
 		before, err := values[int64](ctx, q, `select position from event where workspace_id = ? and id < ? order by id desc limit 1`,
 			ask.WorkspaceID, cms.AuditBefore(ask.Since.Add(-clockSkew)))

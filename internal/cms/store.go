@@ -97,7 +97,7 @@ type Reader interface {
 	// Revision is a number that changes with the site and its locales.
 	Revision(ctx context.Context, siteID ID) (int64, error)
 	// Pages lists up to q.Limit+1 rows after the position, without their contents, in
-	// one statement.
+	// one statement unless it searches.
 	Pages(ctx context.Context, q PageQuery, withPaths bool) ([]ListedPage, error)
 	// HiddenLive are the pages that were last live with locales that are hidden,
 	// with the values of those locales alone.
@@ -112,6 +112,9 @@ type Reader interface {
 	Content(ctx context.Context, siteID ID, digest Digest) ([]byte, error)
 	// ContentSite is the first site after one, by id, that has contents.
 	ContentSite(ctx context.Context, after ID) (ID, error)
+	// UnindexedSite is the first site after one, by id, that has pages which the index
+	// of searches does not have yet.
+	UnindexedSite(ctx context.Context, after ID) (ID, error)
 	// UnusedContents are contents of a site from before the given time that no page
 	// refers to, in any version.
 	UnusedContents(ctx context.Context, siteID ID, before time.Time) ([]Digest, error)
@@ -144,6 +147,11 @@ type Reader interface {
 	RedirectsTo(ctx context.Context, siteID ID, version Version, targets []string) ([]Redirect, error)
 	RedirectsIn(ctx context.Context, siteID ID, version Version, localeID ID) ([]Redirect, error)
 	RedirectsAway(ctx context.Context, siteID ID, version Version) ([]Redirect, error)
+	// RedirectsLeading are the live ones with any of the targets, or with a target below
+	// any of the pathnames.
+	RedirectsLeading(ctx context.Context, siteID ID, targets, below []string) ([]Redirect, error)
+	// HasRedirects reports whether the live version has any.
+	HasRedirects(ctx context.Context, siteID ID) (bool, error)
 	// HasWildRedirects reports whether the draft or live version has one with a star.
 	HasWildRedirects(ctx context.Context, siteID ID, version Version) (bool, error)
 	// CountRedirects returns how many the draft or live version has.
@@ -162,6 +170,12 @@ type Reader interface {
 	// those that changed a page, unless pageID is NoID.
 	Publishes(ctx context.Context, siteID, pageID ID, q ListQuery) ([]Publish, error)
 
+	// PublishURLs are up to limit URLs of a publish from a position on, which is 0 for the
+	// first, by URL.
+	PublishURLs(ctx context.Context, siteID, publishID ID, from, limit int) ([]PublishURL, error)
+	// EventURLs are the URLs that the event of a publish shows.
+	EventURLs(ctx context.Context, siteID, publishID ID) (EventURLs, error)
+
 	// ScheduledPublishes lists up to q.Limit+1 scheduled publishes of a workspace
 	// after the cursor, by id; only those of the sites named unless only is nil.
 	ScheduledPublishes(ctx context.Context, workspaceID ID, only []ID, q ListQuery) ([]Publish, error)
@@ -179,6 +193,12 @@ type Reader interface {
 	PagesSince(ctx context.Context, siteID ID, seq int64) ([]ID, error)
 	// CountPages returns how many pages and rows the draft or live version has.
 	CountPages(ctx context.Context, siteID ID, version Version) (pages, rows int, err error)
+	// SiteCounts are the counts of a site's draft by locale, at a cost that does not
+	// grow with the site; nil before CountSite if the site is older than counting.
+	SiteCounts(ctx context.Context, siteID ID) (map[ID]SiteCounts, error)
+	// Scheduled returns how many publishes of a site are scheduled, and the time of the
+	// first.
+	Scheduled(ctx context.Context, siteID ID) (count int, next *time.Time, err error)
 
 	// KeptAnswer finds an answer stored since the given time.
 	KeptAnswer(ctx context.Context, credential ID, key string, since time.Time) (KeptAnswer, error)
@@ -240,6 +260,9 @@ type Tx interface {
 	// given time, and returns them.
 	PurgeSites(ctx context.Context, before time.Time, limit int) ([]Site, error)
 
+	// CountSite counts a site that is older than counting.
+	CountSite(ctx context.Context, siteID ID) error
+
 	// CreateLocale and UpdateLocale return Conflict when the code is taken.
 	CreateLocale(ctx context.Context, l Locale) error
 	UpdateLocale(ctx context.Context, l Locale) error
@@ -252,6 +275,10 @@ type Tx interface {
 	// UpdatePages is UpdatePage for many pages.
 	UpdatePages(ctx context.Context, changes []PageChange) error
 
+	// IndexPages adds some pages to the index of searches, and reports whether there
+	// may be more.
+	IndexPages(ctx context.Context, siteID ID) (more bool, err error)
+
 	// PutContents stores contents, or the time at which old ones are stored again.
 	PutContents(ctx context.Context, siteID ID, contents []Content, now time.Time) error
 	// PurgeContents removes for good those of up to 1,000 contents that were not stored
@@ -260,6 +287,8 @@ type Tx interface {
 
 	CreatePublish(ctx context.Context, p Publish) error
 	UpdatePublish(ctx context.Context, p Publish) error
+	// AddPublishURLs stores the URLs of a publish, which are sorted.
+	AddPublishURLs(ctx context.Context, siteID, publishID ID, urls []PublishURL) error
 	// LockPublish is Publish, locked.
 	LockPublish(ctx context.Context, siteID, id ID) (Publish, error)
 	// TakeDuePublish locks a due publish that no other transaction has locked, the

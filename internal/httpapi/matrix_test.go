@@ -158,6 +158,7 @@ var matrix = []cellRow{
 	{"restoreSite", swapped(namedSite), "", "", 200, restores},
 	{"duplicateSite", namedSite, "", `{"name":"Twin"}`, 201, writes},
 	{"rotateSiteKey", namedSite, "", `{}`, 200, writes},
+	{"getSiteSummary", namedSite, "", "", 200, readsPublishes},
 	{"listSitePages", namedSite, "", "", 200, reads},
 
 	{"resolveUrl", namedSite, "?url=/&siteId={id}", "", 200, reads},
@@ -173,6 +174,7 @@ var matrix = []cellRow{
 	{"getPublish", scheduledPublish, "", "", 200, readsPublishes},
 	{"cancelPublish", scheduledPublish, "", "", 204, writes},
 	{"listPublishChanges", oldPublish, "", "", 200, readsPublishes},
+	{"listPublishUrls", oldPublish, "", "", 200, readsPublishes},
 	{"restorePublish", oldPublish, "", "", 201, writes},
 
 	{"listPreviews", namedSite, "?siteId={id}", "", 200, readsPublishes},

@@ -124,7 +124,7 @@ func (a *API) readPages(r *request) (cms.List[service.PageView], response, error
 	list, err := a.svc.Pages(r.Context(), r.who, service.ReadPages{
 		Query: cms.PageQuery{
 			SiteID: r.site, PathPrefix: q.pathPrefix, Sort: q.sort, Descending: q.descending,
-			IncludeOffline: q.includeOffline, Deleted: q.deleted, Status: q.status, Limit: q.list.Limit,
+			IncludeOffline: q.includeOffline, Deleted: q.deleted, Status: q.status, Search: q.search, Limit: q.list.Limit,
 		},
 		Version: q.version,
 		Locale:  q.locale,

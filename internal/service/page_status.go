@@ -107,7 +107,7 @@ func (f siteSnapshot) listDirty(ctx context.Context, r cms.Reader, q cms.PageQue
 	known := map[cms.ID]cms.PageStatus{}
 	for id, draft := range drafts {
 		status, row := cms.StatusOf(*draft, lives[id], lv.locales), draft.In(lv.localeID)
-		if !q.Status.Admits(status, true) || (!q.IncludeOffline && !row.Values.IsOnline) || !strings.HasPrefix(row.Values.Pathname, q.PathPrefix) {
+		if !q.Status.Admits(status, true) || (!q.IncludeOffline && !row.Values.IsOnline) || !strings.HasPrefix(row.Values.Pathname, q.PathPrefix) || !q.Finds(row) {
 			continue
 		}
 		if q.After != nil && q.Compare(row.Position(q.Sort), *q.After) <= 0 {

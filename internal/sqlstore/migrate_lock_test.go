@@ -27,9 +27,16 @@ func execute(t *testing.T, database, statement string) {
 const backToVersion2 = `delete from goose_db_version where version_id >= 3;
 	drop table site_label;
 	drop index site_trash;
+	drop trigger search_created on page;
+	drop trigger search_changed on page;
+	drop function search_mark_page;
+	drop table search_mark, search_site, search_page, search_gram;
+	drop function count_site, count_page_insert, count_page_update, count_page_delete, count_redirect, count_route cascade;
+	drop table site_count;
 	drop index site_origin, locale_origin;
 	create index locale_domain on locale (id);
 	create index locale_prefix on locale (id);
+	drop table publish_url;
 	drop table redirect;
 	drop table redirect_past;
 	alter table pathname drop column by_redirect;

@@ -27,7 +27,8 @@ var postgresDialect = &dialect{
 	goose: goose.DialectPostgres,
 	words: map[string]string{
 		"UUID": "uuid", "Text": `text collate "C"`, "Bytes": "bytea",
-		"Clustered": "", "Statistics": "", // it gathers its own
+		"Clustered": "", "Counters": postgresCounters, "Statistics": "", // it gathers its own
+		"NoID": "'" + cms.NoID.String() + "'", "Transaction": "txid_current()", "MarkWritten": postgresMarks,
 	},
 	lockShared: " for share",
 	lockUpdate: " for no key update",
@@ -61,6 +62,18 @@ var postgresDialect = &dialect{
 	unfit:           unfitPostgres,
 	classify:        classifyPostgres,
 }
+
+// postgresMarks mark the pages to be indexed for searches.
+const postgresMarks = `
+create function search_mark_page() returns trigger language plpgsql as $$
+begin
+  insert into search_mark (site_id, id) values (new.site_id, new.id) on conflict do nothing;
+  return null;
+end $$;
+create trigger search_created after insert on page for each row when (new.version = 0) execute function search_mark_page();
+create trigger search_changed after update of name, pathname, title on page for each row
+when (new.version = 0 and (new.name, new.pathname, new.title) is distinct from (old.name, old.pathname, old.title))
+execute function search_mark_page();`
 
 // durableCommits are the settings with which a commit waits for the disk.
 var durableCommits = []string{"on", "remote_apply"}
@@ -101,14 +114,17 @@ func amongArray(column string, values []any) (condition string, args []any) {
 		return column + ` = ?`, values
 	}
 	kind, oid := "text[]", uint32(pgtype.TextArrayOID)
-	if _, ok := values[0].(cms.ID); ok {
+	switch values[0].(type) {
+	case cms.ID:
 		kind, oid = "uuid[]", pgtype.UUIDArrayOID
+	case int64:
+		kind, oid = "bigint[]", pgtype.Int8ArrayOID
 	}
 	// As text: in some modes, which a URL may select, the driver does not know the
 	// types of parameters.
 	array, err := pgtype.NewMap().Encode(oid, pgx.TextFormatCode, values, nil)
 	if err != nil {
-		panic(err) // they are strings or ids
+		panic(err) // they are strings, ids or numbers
 	}
 	return column + ` = any(cast(? as ` + kind + `))`, []any{string(array)}
 }

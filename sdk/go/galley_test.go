@@ -45,7 +45,13 @@ var operations = map[string]any{
 	"discardPage": (*galley.Pages).Discard, "listPagePublishes": (*galley.Pages).Publishes,
 	"getContent": (*galley.Content).Get, "putContent": (*galley.Content).Put, "deleteContent": (*galley.Content).Delete,
 	"diffContent": (*galley.Content).Diff,
-	"getHealth":   (*galley.Operations).Health, "getReadiness": (*galley.Operations).Ready, "getDocument": (*galley.Operations).Document,
+	"listEvents":  (*galley.Events).List, "streamEvents": (*galley.Events).Stream,
+	"listWebhooks": (*galley.Webhooks).List, "createWebhook": (*galley.Webhooks).Create, "getWebhook": (*galley.Webhooks).Get,
+	"updateWebhook": (*galley.Webhooks).Update, "deleteWebhook": (*galley.Webhooks).Delete, "rotateWebhookSecret": (*galley.Webhooks).RotateSecret,
+	"testWebhook": (*galley.Webhooks).Test, "replayWebhook": (*galley.Webhooks).Replay, "listDeliveries": (*galley.Webhooks).Deliveries,
+	"getDelivery": (*galley.Webhooks).Delivery, "redeliver": (*galley.Webhooks).Redeliver,
+	"getSiteSummary": (*galley.Sites).Summary, "listPublishUrls": (*galley.Publishes).URLs,
+	"getHealth": (*galley.Operations).Health, "getReadiness": (*galley.Operations).Ready, "getDocument": (*galley.Operations).Document,
 	"getReference": (*galley.Operations).Reference, "getMetrics": (*galley.Operations).Metrics, "getProfile": (*galley.Operations).Profile,
 }
 

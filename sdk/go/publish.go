@@ -98,6 +98,13 @@ type Review struct {
 	Summary Summary `json:"summary"`
 }
 
+// PublishURL is a URL at which a publish changed what visitors get.
+type PublishURL struct {
+	ID     string `json:"id"`
+	URL    string `json:"url"`
+	Change string `json:"change"` // changed or removed
+}
+
 // Publishes are the publishes of sites.
 type Publishes struct{ c *Client }
 
@@ -131,6 +138,18 @@ func (s *Publishes) Changes(ctx context.Context, id string, page ListOptions, op
 func (s *Publishes) AllChanges(ctx context.Context, id string, options ...RequestOption) iter.Seq2[Change, error] {
 	return walk(ListOptions{}, func(c Change) string { return c.ID }, func(page ListOptions) (List[Change], error) {
 		return s.Changes(ctx, id, page, options...)
+	})
+}
+
+// URLs returns one page of the URLs at which a publish changed what visitors get.
+func (s *Publishes) URLs(ctx context.Context, id string, page ListOptions, options ...RequestOption) (List[PublishURL], error) {
+	return get[List[PublishURL]](ctx, s.c, path("v2", "publishes", id, "urls"), page, options)
+}
+
+// AllURLs walks through all of them.
+func (s *Publishes) AllURLs(ctx context.Context, id string, options ...RequestOption) iter.Seq2[PublishURL, error] {
+	return walk(ListOptions{}, func(u PublishURL) string { return u.ID }, func(page ListOptions) (List[PublishURL], error) {
+		return s.URLs(ctx, id, page, options...)
 	})
 }
 

@@ -73,6 +73,26 @@ type ChangeQuery struct {
 	Locales     []string `query:"locales"`
 }
 
+// SiteSummary counts what the draft of a site has.
+type SiteSummary struct {
+	Pages         int           `json:"pages"`
+	Online        int           `json:"online"`
+	Offline       int           `json:"offline"`
+	Changed       int           `json:"changed"`
+	Redirects     int           `json:"redirects"`
+	Routes        int           `json:"routes"`
+	Locales       []LocaleCount `json:"locales"`
+	LastPublish   *Publish      `json:"lastPublish"`
+	Scheduled     int           `json:"scheduled"`
+	NextPublishAt *time.Time    `json:"nextPublishAt"`
+}
+
+// LocaleCount is how many pages a locale overrides something of.
+type LocaleCount struct {
+	Locale    string `json:"locale"`
+	Localized int    `json:"localized"`
+}
+
 // Discard says what of a draft to discard.
 type Discard struct {
 	Selection
@@ -152,6 +172,11 @@ func (s *Sites) RotateKey(ctx context.Context, id string, body KeyRotate, option
 func (s *Sites) Pages(ctx context.Context, id string, query PageQuery, options ...RequestOption) (List[Page], error) {
 	query.SiteID = ""
 	return get[List[Page]](ctx, s.c, path("v2", "sites", id, "pages"), query, options)
+}
+
+// Summary counts what the draft of a site has.
+func (s *Sites) Summary(ctx context.Context, id string, options ...RequestOption) (SiteSummary, error) {
+	return get[SiteSummary](ctx, s.c, path("v2", "sites", id, "summary"), nil, options)
 }
 
 // Changes returns one page of what a publish would change.

@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 // server is a running server and its first key.
 type server struct{ url, key string }
 
-// start starts the program on SQLite.
-func start(t *testing.T) server {
+// start starts the program on SQLite, with more flags.
+func start(t *testing.T, flags ...string) server {
 	t.Helper()
 	key, err := exec.CommandContext(t.Context(), program, "keygen").Output()
 	if err != nil {
@@ -51,7 +51,7 @@ func start(t *testing.T) server {
 	address := free.Addr().String()
 	_ = free.Close()
 	s := server{url: "http://" + address, key: strings.TrimSpace(string(key))}
-	run := exec.Command(program, "serve", "--addr", address, "--data", t.TempDir(), "--app-rate", "off")
+	run := exec.Command(program, append([]string{"serve", "--addr", address, "--data", t.TempDir(), "--app-rate", "off"}, flags...)...)
 	run.Env = append(os.Environ(), "GALLEY_BOOTSTRAP_KEY="+s.key)
 	if err := run.Start(); err != nil {
 		t.Fatal(err)

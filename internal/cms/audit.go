@@ -20,6 +20,11 @@ type AuditEntry struct {
 	SiteID      ID     // NoID: of no site
 	Before      []byte // JSON, without secrets; nil: there was nothing
 	After       []byte // nil: nothing is left
+
+	// Of the event that the write is:
+	Type   EventType // "": it is none
+	Locale string    // the code; "": none
+	Fields []string  // that an update changed
 }
 
 // At is when the write happened.

@@ -207,7 +207,7 @@ func (g generator) responses(e *endpoint) schema {
 	if e.name == "discardPage" || e.name == "discardRedirect" {
 		responses["204"] = schema{"description": "The page was never live and is deleted", "headers": commonHeaders()}
 	}
-	if e.method == http.MethodGet {
+	if e.method == http.MethodGet && e.tagged() {
 		responses["304"] = schema{"description": http.StatusText(http.StatusNotModified), "headers": headers}
 	}
 	addErrors(responses, e.failures())
@@ -220,7 +220,7 @@ func mediaOf(t reflect.Type) string {
 	return cmp.Or(media, "application/json")
 }
 
-var mediaTypes = map[reflect.Type]string{typ[XMLDocument](): mediaXML, typ[TextDocument](): mediaText}
+var mediaTypes = map[reflect.Type]string{typ[XMLDocument](): mediaXML, typ[TextDocument](): mediaText, typ[EventStream](): mediaStream}
 
 // failures are the error statuses of an endpoint.
 func (e *endpoint) failures() []int {
@@ -231,11 +231,14 @@ func (e *endpoint) failures() []int {
 	if e.method == http.MethodPost || e.body != nil {
 		list = append(list, 413, 415)
 	}
-	if e.method != http.MethodGet || e.name == "resolveUrl" || mediaTypes[e.response] != "" {
+	if e.method != http.MethodGet || e.name == "resolveUrl" || e.name == "getSitemap" || e.name == "getRobots" {
 		list = append(list, 409)
 	}
 	if e.method == http.MethodPatch || e.method == http.MethodDelete || e.method == http.MethodPut {
 		list = append(list, 412)
+	}
+	if strings.HasSuffix(e.name, "Events") {
+		list = append(list, 410)
 	}
 	return list
 }
@@ -463,6 +466,7 @@ var scalarSchemas = map[reflect.Type]schema{
 	typ[cms.Digest]():             {"type": "string", "pattern": "^sha256-[0-9a-f]{64}$"},
 	typ[any]():                    {"anyOf": []schema{{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "null"}}},
 	typ[cms.Scope]():              enumSchema(cms.Scopes),
+	typ[cms.EventType]():          enumSchema(cms.EventTypes),
 	typ[cms.ChangeKind]():         enumSchema(cms.ChangeKinds),
 	typ[service.ResolutionKind](): enumSchema(service.ResolutionKinds),
 	typ[cms.PageStatus]():         enumSchema(cms.PageStatuses),

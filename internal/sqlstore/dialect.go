@@ -34,14 +34,17 @@ type dialect struct {
 	// engine reads no more of each than the result needs.
 	merge   func(selects []string, order string) string
 	tryLock string // a query that takes a lock by name, or returns false
+	// lockEvents takes the lock under which events are numbered; "": there is one
+	// writer, which numbers them when it records them.
+	lockEvents string
 
 	// Queries for the names of the tables, of the indexes that can be used, and of
 	// the indexes that are no table's key with their definitions.
 	tables, indexes, definitions string
-	// fill are statements to run before a store is filled, and filled is one to run
+	// fill are statements to run before a store is filled, and filled those to run
 	// afterwards.
 	fill   []string
-	filled func(tables []string) string
+	filled func(tables []string) []string
 	// examine runs the checks that only this engine has.
 	examine func(ctx context.Context, q queries, schema *schema, deep bool) []Finding
 

@@ -33,6 +33,8 @@ const backToVersion2 = `delete from goose_db_version where version_id >= 3;
 	drop table search_mark, search_site, search_page, search_gram;
 	drop function count_site, count_page_insert, count_page_update, count_page_delete, count_redirect, count_route cascade;
 	drop table site_count;
+	drop table event;
+	drop table event_pending;
 	drop index site_origin, locale_origin;
 	create index locale_domain on locale (id);
 	create index locale_prefix on locale (id);

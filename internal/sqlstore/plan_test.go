@@ -16,7 +16,7 @@ import (
 
 // unindexed are the tables that may be read from end to end: they are small
 // and read whole, or they are the engine's own.
-var unindexed = map[string]bool{"workspace": true, "installation": true}
+var unindexed = map[string]bool{"workspace": true, "installation": true, "event_pending": true}
 
 // statement is what the store sent to the engine.
 type statement struct {
@@ -398,6 +398,7 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 		func() error { _, err := q.Routes(ctx, site.ID, "", list); return err },
 		func() error { _, err := q.Routes(ctx, site.ID, "/p", list); return err },
 		func() error { return useAudit(ctx, q, site, app, page) },
+		func() error { return useEvents(ctx, q, site) },
 		func() error { _, err := q.Claims(ctx, site.ID, cms.Draft, []string{"/page", "/x"}); return err },
 	} {
 		do(t, call())
@@ -465,6 +466,38 @@ func usePreviews(t *testing.T, q queries, siteID cms.ID, list cms.ListQuery) {
 	if n, err := q.PurgePreviews(ctx, preview.ExpiresAt.Add(time.Second), 10); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
+}
+
+// useEvents reads events by every filter, and writes and numbers them.
+func useEvents(ctx context.Context, q queries, site cms.Site) error {
+	entry := cms.AuditEntry{ID: cms.NewID(), WorkspaceID: site.WorkspaceID, SiteID: site.ID, Type: "page.updated"}
+	if err := q.Record(ctx, entry); err != nil {
+		return err
+	}
+	if _, err := q.EventsPending(ctx); err != nil {
+		return err
+	}
+	if _, err := q.NumberEvents(ctx, 10); err != nil {
+		return err
+	}
+	if _, err := q.Event(ctx, site.WorkspaceID, entry.ID); err != nil {
+		return err
+	}
+	all := cms.EventQuery{WorkspaceID: site.WorkspaceID, Limit: 20}
+	since, ofType, ofTypes, bySite, bySites := all, all, all, all, all
+	since.Since = new(time.Unix(0, 0))
+	ofType.Types, ofTypes.Types = []cms.EventType{"page.updated"}, cms.SiteEventTypes
+	bySite.SiteID, bySites.Sites = site.ID, []cms.ID{site.ID, cms.NewID()}
+	for _, ask := range []cms.EventQuery{all, since, ofType, ofTypes, bySite, bySites} {
+		if _, err := q.Events(ctx, ask); err != nil {
+			return err
+		}
+	}
+	if err := q.purgeEventsOf(ctx, site); err != nil {
+		return err
+	}
+	_, err := q.PurgeEvents(ctx, site.WorkspaceID, time.Now(), 10)
+	return err
 }
 
 // useAudit reads the audit trail by every filter, and writes to it.

@@ -114,7 +114,7 @@ func (s *search) walk(ctx context.Context, most int) (done bool, err error) {
 		query, args, keyed := s.listQuery(pq, func(source) string { return searchColumns + dirty }, args)
 		listed, err := all(ctx, s.queries, func(r row) (cms.ListedPage, error) {
 			if keyed {
-				r = withColumn(r, ignored{})
+				r = withColumns(r, ignored{})
 			}
 			return scanSearched(r)
 		}, query, args...)

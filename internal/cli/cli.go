@@ -68,6 +68,7 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		kong.Writers(out, errOut),
 		kong.Exit(func(code int) { exit = code }),
 		config.Durations,
+		client.FieldTypes,
 		kong.ExplicitGroups([]kong.Group{{Key: config.ClientGroup, Title: "Commands for the sites of a server:"}}),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true}),
 	)

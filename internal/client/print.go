@@ -22,6 +22,22 @@ func (s *Session) show(err error) error {
 	return s.Show(s.body)
 }
 
+// done prints a sentence about something that has no answer, unless a program reads.
+func (s *Session) done(err error, format string, args ...any) error {
+	if err != nil || s.output != "table" {
+		return err
+	}
+	return s.print(fmt.Sprintf(format, args...) + "\n")
+}
+
+// printText prints an answer that is not JSON.
+func (s *Session) printText(text []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	return s.print(string(text))
+}
+
 // Show prints a JSON document of the interface in the form that was asked for. A table has
 // a line for each field.
 func (s *Session) Show(document []byte) error {

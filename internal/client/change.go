@@ -89,11 +89,11 @@ func (s *Session) showChanges(page galley.ListOptions, all bool, read func(galle
 		return err
 	}
 	text := s.diff(review.Data)
-	if review.Plan != "" {
-		text += fmt.Sprintf("%s.\n", summarize(review.Summary))
+	if review.Plan != "" { // the changes of a publish have none
+		text += summarize(review.Summary) + ".\n"
 	}
 	if review.Summary.Total > 0 {
-		text += fmt.Sprintf("Publish exactly this with: galley publish %s --plan %s\n", "SITE", review.Plan)
+		text += "Plan: " + review.Plan + "\n"
 	}
 	return s.print(text)
 }

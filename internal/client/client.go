@@ -31,6 +31,9 @@ type Commands struct {
 	Keys      keysCommand      `cmd:"" help:"Manage apps and their keys."`
 	Events    eventsCommand    `cmd:"" help:"List or follow what happens."`
 	Audit     auditCommand     `cmd:"" help:"List who wrote what."`
+
+	Completion completionCommand `cmd:"" help:"Print the script that completes commands in a shell."`
+	Complete   completeCommand   `cmd:"" hidden:""`
 }
 
 // Terminal is where a command reads and writes.

@@ -64,10 +64,15 @@ func (c *contentSetCommand) Run(s *Session) error {
 	if err := json.Unmarshal(value, &check); err != nil {
 		return usage("%s is not JSON: %v", c.File, err)
 	}
-	return c.about(s, func(id string) error {
-		_, err := s.Client.Content.Put(s.ctx(), id, galley.ContentQuery{Locale: c.Locale}, json.RawMessage(value), s.raw())
+	id, err := c.id(s)
+	if err != nil {
 		return err
-	})
+	}
+	content, err := s.Client.Content.Put(s.ctx(), id, galley.ContentQuery{Locale: c.Locale}, json.RawMessage(value), s.raw())
+	if err != nil || s.output != "table" {
+		return s.show(err)
+	}
+	return s.done(nil, "Saved the content of the page %s in the draft, %s.", c.Page, content.Digest)
 }
 
 // readFile reads a file, or the standard input.

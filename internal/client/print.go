@@ -231,8 +231,14 @@ func cell(value any, short bool) string {
 		for i, item := range v {
 			words[i] = cell(item, short)
 		}
+		if len(words) == 0 {
+			return "-"
+		}
 		return strings.Join(words, ", ")
 	case yaml.MapSlice:
+		if field(v, "object") != nil && field(v, "id") != nil {
+			return cell(field(v, "id"), short) // a resource of its own
+		}
 		words := make([]string, len(v))
 		for i, item := range v {
 			words[i] = fmt.Sprintf("%s: %s", item.Key, cell(item.Value, short))

@@ -65,6 +65,25 @@ func (c *publishCommand) review(s *Session, site galley.Site, body *galley.Publi
 	if c.Plan != "" {
 		return nil // reviewed before
 	}
+	if err := c.showPlan(s, site, body, dry); err != nil {
+		return err
+	}
+	if isLater {
+		return s.confirm(c.Yes, "Publish the draft of %s as it is at %s?", printable(site.Name), later.Local().Format(time.DateTime))
+	}
+	body.Plan = dry.Plan
+	if dry.Guard.ConfirmNeeded && !c.Yes {
+		body.Confirm = true // that is what the question says
+	}
+	return s.confirm(c.Yes, "Publish this to %s?", printable(site.Name))
+}
+
+// showPlan shows what a publish would do, where it is out of the way of programs that read
+// the output.
+func (c *publishCommand) showPlan(s *Session, site galley.Site, body *galley.PublishCreate, dry galley.PublishDryRun) error {
+	if dry.ChangeCount == 0 {
+		return nil
+	}
 	some, err := changesOf(s, site.ID, body.Selection)(galley.ListOptions{Limit: maxShown})
 	if err != nil {
 		return err
@@ -74,14 +93,7 @@ func (c *publishCommand) review(s *Session, site galley.Site, body *galley.Publi
 		_, _ = fmt.Fprintln(s.Err, "... See all with 'galley changes'.")
 	}
 	_, _ = fmt.Fprintln(s.Err, describePlan(dry))
-	if isLater {
-		return s.confirm(c.Yes, "Publish the draft of %s as it is at %s?", printable(site.Name), later.Local().Format(time.DateTime))
-	}
-	body.Plan = dry.Plan
-	if dry.Guard.ConfirmNeeded && !c.Yes {
-		body.Confirm = true // that is what the question says
-	}
-	return s.confirm(c.Yes, "Publish this to %s?", printable(site.Name))
+	return nil
 }
 
 // maxShown is how many changes a question shows.

@@ -76,6 +76,8 @@ func (s *Session) siteOfOrigin(origin string) (galley.Site, error) {
 	switch {
 	case errors.Is(err, galley.ErrNotFound):
 		return galley.Site{}, s.unknownSite(origin)
+	case errors.Is(err, galley.ErrConflict):
+		return galley.Site{}, usage("several sites have the origin %s: name one by its id; 'galley sites list' shows it", origin)
 	case err != nil:
 		return galley.Site{}, err
 	}

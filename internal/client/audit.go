@@ -2,7 +2,7 @@ package client
 
 import galley "galley/sdk/go"
 
-var auditColumns = []string{"at", "operation", "resource.object", "resource.id", "appName", "actor"}
+var auditColumns = []string{"at", "operation", "resource=resource.id", "app=appName", "actor"}
 
 type auditCommand struct {
 	List auditListCommand `cmd:"" default:"withargs" help:"List what was written, newest first (the default)."`

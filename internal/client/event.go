@@ -8,7 +8,7 @@ import (
 	galley "galley/sdk/go"
 )
 
-var eventColumns = []string{"at", "type", "siteId", "data.id", "locale", "actor.name"}
+var eventColumns = []string{"at", "type", "resource=data.id", "locale", "actor=actor.name"}
 
 type eventsCommand struct {
 	List eventsListCommand `cmd:"" default:"withargs" help:"List events, oldest first, or follow them (the default)."`

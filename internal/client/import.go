@@ -27,12 +27,14 @@ type importFlags struct {
 
 // importer says how to import a kind of resource: T is an operation of its batches.
 type importer[T any] struct {
-	noun    string
 	columns map[string]bool                                               // whether a value is JSON: a number, true, false, content
 	key     func(row map[string]string) string                            // what a resource is found by
 	known   func(s *Session, site string) (keys map[string]bool, _ error) // the resources that exist
 	send    func(s *Session, site string, operations []T) error
+	locale  func(T) string // of the values that an operation writes to a page
 }
+
+func (im importer[T]) isLocalized(r row[T]) bool { return im.locale(r.operation) != "" }
 
 // row is a line of the file.
 type row[T any] struct {
@@ -68,13 +70,17 @@ func (im importer[T]) run(s *Session, f importFlags) error {
 		return err
 	}
 	total := len(rows) + len(bad)
-	bar := s.bar("Importing", len(rows))
+	// A locale is one of a page that exists, which an earlier line of the file may create.
+	own := slices.DeleteFunc(slices.Clone(rows), im.isLocalized)
+	localized := slices.DeleteFunc(rows, func(r row[T]) bool { return !im.isLocalized(r) })
+	bar := s.bar("Importing", total)
 	imported := 0
-	for batch := range batches(rows) {
+	for _, batch := range slices.Concat(batches(own), batches(localized)) {
 		done, refused, err := im.sendBatch(s, site, batch)
 		if err != nil {
 			_ = bar.Exit()
-			return fmt.Errorf("%s imported before this: %w", plural(imported, im.noun), err)
+			s.note("Imported %s before this error.", plural(imported, "line"))
+			return err
 		}
 		imported += done
 		maps.Copy(bad, refused)
@@ -84,7 +90,7 @@ func (im importer[T]) run(s *Session, f importFlags) error {
 	for _, line := range slices.Sorted(maps.Keys(bad)) {
 		_, _ = fmt.Fprintf(s.Err, "%s:%d: %s\n", f.File, line, bad[line])
 	}
-	if err := s.done(nil, "Imported %s.", plural(imported, im.noun)); err != nil {
+	if err := s.done(nil, "Imported %s.", plural(imported, "line")); err != nil {
 		return err
 	}
 	if len(bad) > 0 {
@@ -151,40 +157,40 @@ func (im importer[T]) operation(header, record []string, known map[string]bool) 
 			return operation, fmt.Errorf("%s %q is not understood: write a number, true, false or JSON", name, value)
 		}
 	}
-	if values["op"] == "" {
-		fields["op"] = json.RawMessage(`"create"`)
-		if values["locale"] != "" && im.noun == "page" || known[im.key(values)] {
-			fields["op"] = json.RawMessage(`"update"`) // a locale is always one of a page that exists
+	decode := func(op string) error {
+		if values["op"] == "" {
+			fields["op"] = json.RawMessage(op)
 		}
+		text, err := json.Marshal(fields)
+		if err != nil {
+			return err
+		}
+		return decodeStrictly(text, &operation)
 	}
-	text, err := json.Marshal(fields)
+	if err = decode(`"create"`); err == nil && (im.locale(operation) != "" || known[im.key(values)]) {
+		err = decode(`"update"`)
+	}
 	if err != nil {
-		return operation, err
-	}
-	if err := decodeStrictly(text, &operation); err != nil {
 		return operation, errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return operation, nil
 }
 
 // batches splits rows into batches that the server takes.
-func batches[T any](rows []row[T]) func(yield func([]row[T]) bool) {
-	return func(yield func([]row[T]) bool) {
-		first, size := 0, 0
-		for i, r := range rows {
-			text, _ := encodeJSON(r.operation) // it was made from JSON
-			if i > first && (i-first == maxBatch || size+len(text) > maxBatchBytes) {
-				if !yield(rows[first:i]) {
-					return
-				}
-				first, size = i, 0
-			}
-			size += len(text)
+func batches[T any](rows []row[T]) (split [][]row[T]) {
+	first, size := 0, 0
+	for i, r := range rows {
+		text, _ := encodeJSON(r.operation) // it was made from JSON
+		if i > first && (i-first == maxBatch || size+len(text) > maxBatchBytes) {
+			split = append(split, rows[first:i])
+			first, size = i, 0
 		}
-		if first < len(rows) {
-			yield(rows[first:])
-		}
+		size += len(text)
 	}
+	if first < len(rows) {
+		split = append(split, rows[first:])
+	}
+	return split
 }
 
 var refusedOperation = regexp.MustCompile(`^operations\[(\d+)\]\.?(.*)$`)
@@ -225,7 +231,7 @@ type pagesImportCommand struct{ importFlags }
 
 func (c *pagesImportCommand) Run(s *Session) error {
 	return importer[galley.PageOperation]{
-		noun: "page",
+		locale: func(o galley.PageOperation) string { return o.Locale },
 		columns: map[string]bool{
 			"op": false, "pageId": false, "locale": false, "pathname": false, "name": false, "title": false, "description": false,
 			"canonicalUrl": false, "socialImageUrl": false, "sitemapPriority": true, "sitemapFrequency": false, "isOnline": true,
@@ -253,7 +259,7 @@ type redirectsImportCommand struct{ importFlags }
 
 func (c *redirectsImportCommand) Run(s *Session) error {
 	return importer[galley.RedirectOperation]{
-		noun:    "redirect",
+		locale:  func(galley.RedirectOperation) string { return "" }, // it is a field like others
 		columns: map[string]bool{"op": false, "redirectId": false, "source": false, "target": false, "status": true, "locale": false},
 		key:     func(row map[string]string) string { return row["locale"] + " " + row["source"] },
 		known: func(s *Session, site string) (map[string]bool, error) {

@@ -6,7 +6,7 @@ import (
 	galley "galley/sdk/go"
 )
 
-var keyColumns = []string{"id", "name", "keyHint", "scopes", "siteIds", "lastUsedAt", "expiresAt"}
+var keyColumns = []string{"id", "name", "ends=keyHint", "scopes", "used=lastUsedAt", "expires=expiresAt"}
 
 type keysCommand struct {
 	List   keysListCommand   `cmd:"" help:"List the apps and their keys."`

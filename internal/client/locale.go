@@ -2,7 +2,7 @@ package client
 
 import galley "galley/sdk/go"
 
-var localeColumns = []string{"id", "locale", "isDefault", "domain", "pathPrefix"}
+var localeColumns = []string{"id", "locale", "default=isDefault", "domain", "pathPrefix"}
 
 type localesCommand struct {
 	List    localesListCommand    `cmd:"" help:"List the locales of a site."`

@@ -5,8 +5,8 @@ import (
 )
 
 var (
-	pageColumns    = []string{"id", "pathname", "title", "status", "isOnline", "updatedAt"}
-	segmentColumns = []string{"pathname", "page.title", "page.status", "page.isOnline", "hasChildren", "count"}
+	pageColumns    = []string{"id", "pathname", "title", "status", "online=isOnline", "updated=updatedAt"}
+	segmentColumns = []string{"pathname", "title=page.title", "status=page.status", "online=page.isOnline", "below=count"}
 )
 
 type pagesCommand struct {

@@ -6,7 +6,7 @@ import (
 	galley "galley/sdk/go"
 )
 
-var previewColumns = []string{"id", "name", "versionRef", "pathPrefix", "expiresAt", "lastUsedAt"}
+var previewColumns = []string{"id", "name", "version=versionRef", "below=pathPrefix", "expires=expiresAt", "used=lastUsedAt"}
 
 type previewsCommand struct {
 	List   previewsListCommand   `cmd:"" help:"List the previews of a site."`

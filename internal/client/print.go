@@ -56,12 +56,13 @@ func (s *Session) Show(document []byte) error {
 				rows = append(rows, []string{heading(item.Key.(string)), cell(item.Value, false)})
 			}
 		}
-		return s.print(layOut(rows, s.width()))
+		return s.print(layOut(rows, 0)) // a key must not be cut
 	}
 	return s.encode(document, value)
 }
 
-// ShowList prints the items of a list. A table has a column for each of the given fields.
+// ShowList prints the items of a list. A table has a column for each of the given fields;
+// title=field gives it a title of its own.
 func (s *Session) ShowList(list []byte, columns ...string) error {
 	value, err := ordered(list)
 	if err != nil {
@@ -81,12 +82,17 @@ func (s *Session) ShowList(list []byte, columns ...string) error {
 			return nil
 		}
 		rows := [][]string{nil}
-		for _, name := range columns {
-			rows[0] = append(rows[0], heading(name))
+		for _, column := range columns {
+			title, _, _ := strings.Cut(column, "=")
+			rows[0] = append(rows[0], heading(title))
 		}
 		for _, item := range items {
 			var row []string
-			for _, name := range columns {
+			for _, column := range columns {
+				_, name, named := strings.Cut(column, "=")
+				if !named {
+					name = column
+				}
 				row = append(row, cell(field(item, name), true))
 			}
 			rows = append(rows, row)

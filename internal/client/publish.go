@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	publishColumns = []string{"id", "status", "name", "changeCount", "publishedAt", "publishAt", "createdByName"}
+	publishColumns = []string{"id", "status", "changes=changeCount", "published=publishedAt", "for=publishAt", "name", "by=createdByName"}
 	urlColumns     = []string{"change", "url"}
 )
 
@@ -129,7 +129,7 @@ type publishesCommand struct {
 	Changes publishesChangesCommand `cmd:"" help:"Show what a publish changed."`
 	URLs    publishesURLsCommand    `cmd:"" name:"urls" help:"List the URLs at which a publish changed what visitors get."`
 	Restore publishesRestoreCommand `cmd:"" help:"Publish again what was live after a publish."`
-	Cancel  publishesCancelCommand  `cmd:"" aliases:"delete" help:"Cancel a scheduled publish."`
+	Cancel  publishesCancelCommand  `cmd:"" help:"Cancel a scheduled publish."`
 }
 
 type publishesListCommand struct {

@@ -2,7 +2,7 @@ package client
 
 import galley "galley/sdk/go"
 
-var redirectColumns = []string{"id", "source", "target", "status", "locale", "isAutomatic"}
+var redirectColumns = []string{"id", "source", "target", "status", "locale", "automatic=isAutomatic"}
 
 type redirectsCommand struct {
 	List    redirectsListCommand    `cmd:"" help:"List the redirects of a site."`

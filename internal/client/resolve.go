@@ -43,7 +43,7 @@ func (c *resolveCommand) Run(s *Session) error {
 	for _, step := range found.Steps {
 		rows = append(rows, []string{"STEP", step.Rule + ": " + printable(step.Detail)})
 	}
-	return s.print(layOut(rows, s.width()))
+	return s.print(layOut(rows, 0))
 }
 
 // orDash shows a value that may be missing.

@@ -6,7 +6,7 @@ import (
 	galley "galley/sdk/go"
 )
 
-var siteColumns = []string{"id", "name", "hostOrigin", "defaultLocale", "labels", "updatedAt"}
+var siteColumns = []string{"id", "name", "hostOrigin", "locale=defaultLocale", "labels", "updated=updatedAt"}
 
 type sitesCommand struct {
 	List      sitesListCommand      `cmd:"" help:"List the sites."`

@@ -65,6 +65,7 @@ func (c *serveCommand) jobs(svc *service.Service, store *sqlstore.Store, registr
 			}
 			return err
 		}),
+		oneNode(svc, "purge events", time.Hour, svc.PurgeEvents),
 		oneNode(svc, "purge the audit log", time.Hour, func(ctx context.Context) error {
 			return svc.PurgeAudit(ctx, c.Audit)
 		}),

@@ -80,6 +80,7 @@ func (c *serveCommand) Run(t *terminal) (err error) {
 	}
 	svc := service.New(store, now, httpapi.AuditState)
 	svc.Guard = service.Guard{Share: c.GuardShare, Pages: c.GuardPages}
+	svc.EventRetention = c.Events
 	if c.ReplicaURL != "" {
 		replica, err := store.OpenReplica(c.ReplicaURL)
 		if err != nil {
@@ -106,7 +107,7 @@ func (c *serveCommand) Run(t *terminal) (err error) {
 	t.lost = nil // the log has the same information
 	log.Info("listening", "address", address)
 	srv := c.server(encryption, store.Ping, registry, log, c.jobs(svc, store, registry, log))
-	defer follow(t.ctx, svc)()
+	defer follow(t.ctx, svc, log)()
 	return srv.Run(t.ctx, listener, c.handler(svc, buckets, srv, registry, log))
 }
 
@@ -140,7 +141,7 @@ func (c *serveCommand) check() error {
 		{c.Data == "" && c.DatabaseURL == "", "--data must be a folder"},
 		{!(c.GuardShare >= 0 && c.GuardShare <= 1), "--guard-share must be from 0 to 1, where 0.5 is half of the pages"}, // NaN included
 		{c.GuardPages < 0, "--guard-pages must not be negative"},
-		{min(c.History, c.Audit, c.SiteRetention, c.DrainDelay) < 0, "--history-retention, --audit-retention, --site-retention and --drain-delay must not be negative"},
+		{min(c.History, c.Audit, c.Events, c.SiteRetention, c.DrainDelay) < 0, "--history-retention, --audit-retention, --event-retention, --site-retention and --drain-delay must not be negative"},
 		{c.MaxContent < 1 || c.MaxContent > 8<<20, "--max-content must be 1 to 8388608 bytes"},
 		{c.CacheSize < 0, "--cache-size must not be negative: 0 turns the cache off"},
 		{c.MaxConnections < 1 || c.MaxInFlight < 1, "--max-connections and --max-in-flight must be at least 1"},
@@ -159,12 +160,21 @@ func (c *serveCommand) check() error {
 }
 
 // follow keeps the service informed of changes by other nodes and of the state
-// of the replica until stop is called.
-func follow(ctx context.Context, svc *service.Service) (stop func()) {
+// of the replica, and numbers events, until stop is called.
+func follow(ctx context.Context, svc *service.Service, log *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var following sync.WaitGroup
 	following.Go(func() { svc.Listen(ctx) })
 	following.Go(func() { svc.FollowReplica(ctx) })
+	following.Go(func() {
+		var logged time.Time
+		svc.FollowEvents(ctx, func(err error) {
+			if time.Since(logged) > time.Minute {
+				log.Warn("events can't be numbered, they are listed later", "error", err.Error())
+				logged = time.Now()
+			}
+		})
+	})
 	return func() { cancel(); following.Wait() }
 }
 

@@ -20,6 +20,9 @@ type AuditEntry struct {
 	SiteID      ID     // NoID: of no site
 	Before      []byte // JSON, without secrets; nil: there was nothing
 	After       []byte // nil: nothing is left
+
+	Type   EventType // of the event that the write is; "": it is none
+	Locale string    // the code of the event's locale; "": none
 }
 
 // At is when the write happened.

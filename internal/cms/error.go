@@ -18,6 +18,7 @@ const (
 	CodeForbidden          Code = "forbidden"
 	CodeNotFound           Code = "not_found"
 	CodeConflict           Code = "conflict"
+	CodeGone               Code = "gone"
 	CodePreconditionFailed Code = "precondition_failed"
 	CodeUnavailable        Code = "unavailable"
 )
@@ -76,6 +77,7 @@ const (
 	KindContent   Kind = "content"
 	KindPreview   Kind = "preview"
 	KindAudit     Kind = "auditEntry"
+	KindEvent     Kind = "event"
 	KindAnswer    Kind = "answer" // never shown
 )
 

@@ -187,6 +187,15 @@ type Reader interface {
 	// Audit lists up to q.Limit+1 entries after the cursor, newest first.
 	Audit(ctx context.Context, q AuditQuery) ([]AuditEntry, error)
 
+	// Events lists up to q.Limit events after a position, by position. An entry that
+	// is not numbered yet is not listed.
+	Events(ctx context.Context, q EventQuery) ([]Event, error)
+	Event(ctx context.Context, workspaceID, id ID) (Event, error)
+	// LastPosition is the highest position of a workspace; 0: it had no event.
+	LastPosition(ctx context.Context, workspaceID ID) (int64, error)
+	// EventsPending reports whether there are committed events without a position.
+	EventsPending(ctx context.Context) (bool, error)
+
 	// Claims are all claims on these pathnames, in every locale.
 	Claims(ctx context.Context, siteID ID, version Version, pathnames []string) ([]Claim, error)
 }
@@ -312,8 +321,14 @@ type Tx interface {
 	// oldest first, and returns how many.
 	ForgetAnswers(ctx context.Context, before time.Time, limit int) (int, error)
 
-	// Record adds entries to the audit trail.
+	// Record adds entries to the audit trail, and those with a type to the events.
 	Record(ctx context.Context, entries ...AuditEntry) error
+	// NumberEvents gives positions to up to limit committed events that have none, in
+	// the order in which they were recorded, and returns how many.
+	NumberEvents(ctx context.Context, limit int) (int, error)
+	// PurgeEvents removes for good up to limit events of a workspace from before the
+	// given time, the oldest first, and returns how many.
+	PurgeEvents(ctx context.Context, workspaceID ID, before time.Time, limit int) (int, error)
 	// PurgeAudit removes for good up to limit entries of a workspace from before
 	// the given time, the oldest first, and returns how many.
 	PurgeAudit(ctx context.Context, workspaceID ID, before time.Time, limit int) (int, error)

@@ -81,6 +81,7 @@ type Server struct {
 	GuardShare    float64        `help:"Share of a site's live pages that a publish may remove without confirm (default ${default})." default:"0.5" env:"GALLEY_GUARD_SHARE" placeholder:"SHARE"`
 	GuardPages    int            `help:"A publish that removes fewer live pages than this needs no confirm (default ${default})." default:"10" env:"GALLEY_GUARD_PAGES" placeholder:"PAGES"`
 	History       time.Duration  `help:"How long to keep past publishes, such as 90d; 0 keeps them forever (default ${default})." name:"history-retention" default:"0s" env:"GALLEY_HISTORY_RETENTION" placeholder:"DURATION"`
+	Events        time.Duration  `help:"How long to keep events, such as 30d; 0 keeps them forever (default ${default})." name:"event-retention" default:"30d" env:"GALLEY_EVENT_RETENTION" placeholder:"DURATION"`
 	Audit         time.Duration  `help:"How long to keep the audit log, such as 400d; 0 keeps it forever (default ${default})." name:"audit-retention" default:"400d" env:"GALLEY_AUDIT_RETENTION" placeholder:"DURATION"`
 	CacheSize     int64          `help:"Memory for cached responses, in bytes; 0 turns the cache off (default ${default})." default:"134217728" env:"GALLEY_CACHE_SIZE" placeholder:"BYTES"`
 	MaxContent    int64          `help:"Largest content of a page, in bytes as sent, up to 8388608 (default ${default})." default:"1048576" env:"GALLEY_MAX_CONTENT" placeholder:"BYTES"`

@@ -177,5 +177,5 @@ func (s *Service) RotateAppKey(ctx context.Context, who Caller, id cms.ID, in In
 
 // wroteApp is a write of an app; before is nil for a new one.
 func wroteApp(before any, after cms.App) []written {
-	return []written{{cms.KindApp, after.ID, cms.NoID, before, after}}
+	return []written{{kind: cms.KindApp, id: after.ID, before: before, after: after}}
 }

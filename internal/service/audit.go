@@ -35,6 +35,7 @@ type written struct {
 	id            cms.ID
 	siteID        cms.ID
 	before, after any
+	child         bool // the effect of another write, which is the event
 }
 
 // record notes writes in the audit trail, in their transaction.
@@ -42,10 +43,12 @@ func (s *Service) record(ctx context.Context, tx cms.Tx, by actor, writes ...wri
 	entries := make([]cms.AuditEntry, len(writes))
 	requestID, _ := cms.ParseID(by.ID)
 	for i, w := range writes {
-		entries[i] = cms.AuditEntry{
+		e := cms.AuditEntry{
 			ID: cms.NewID(), WorkspaceID: by.workspaceID, AppID: by.appID, Actor: by.Actor, RequestID: requestID, Operation: by.Operation,
 			Kind: w.kind, ResourceID: w.id, SiteID: w.siteID, Before: s.auditState(w.before), After: s.auditState(w.after),
 		}
+		e.Type, e.Locale = w.event(by.Operation, e.Before != nil, e.After != nil)
+		entries[i] = e
 	}
 	return tx.Record(ctx, entries...)
 }
@@ -136,16 +139,17 @@ func (s *Service) inChunks(ctx context.Context, remove func(tx cms.Tx, limit int
 }
 
 // PurgeAudit converts entries of earlier versions, and removes for good those that
-// are older than the retention, if there is one.
+// are older than the retention, if there is one, and than that of events, whose data
+// they have.
 func (s *Service) PurgeAudit(ctx context.Context, retention time.Duration) error {
 	workspaces, err := s.store.Workspaces(ctx)
 	if err != nil {
 		return err
 	}
-	before := s.now().Add(-retention)
+	before := s.now().Add(-max(retention, s.EventRetention))
 	for _, w := range workspaces {
 		err := s.inChunks(ctx, func(tx cms.Tx, limit int) (int, error) { return tx.MoveAudit(ctx, w.ID, limit) })
-		if err == nil && retention > 0 {
+		if err == nil && retention > 0 && s.EventRetention > 0 {
 			err = s.inChunks(ctx, func(tx cms.Tx, limit int) (int, error) { return tx.PurgeAudit(ctx, w.ID, before, limit) })
 		}
 		if err != nil {

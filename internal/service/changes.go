@@ -121,7 +121,10 @@ func (s *Service) Listening() bool {
 // Listen follows what others change in the store until the context ends.
 func (s *Service) Listen(ctx context.Context) {
 	defer s.changes.setListening(false)
-	s.store.Listen(ctx, s.changes.changedByOthers, s.changes.setListening)
+	s.store.Listen(ctx, func(changed ...cms.Subject) {
+		s.changes.changedByOthers(changed...)
+		s.events.note()
+	}, s.changes.setListening)
 }
 
 // Version numbers the state of the store, for Unchanged. It must be taken before
@@ -207,6 +210,7 @@ func (s *Service) write(ctx context.Context, do func(cms.Tx) error) error {
 	s.changes.end(changed)
 	if len(changed) > 0 { // also after an error: the commit may have succeeded
 		s.store.Notify(changed)
+		s.events.note()
 	}
 	if err == nil && recording.read != nil {
 		s.snapshots.Set(recording.read.site.ID, *recording.read)

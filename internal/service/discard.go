@@ -61,6 +61,7 @@ func (s *Service) discard(ctx context.Context, tx cms.Tx, who Caller, f siteSnap
 	siteID, lv := f.site.ID, f.inDefault()
 	var changes []cms.PageChange
 	var clean []cms.ID
+	lives := map[cms.ID]*cms.Page{}
 	gone, now := 0, s.now()
 	err := eachDirty(ctx, tx, siteID, dirtyWalk{only: selected.PageIDs}, func(id cms.ID, draft, live *cms.Page) bool {
 		after := cms.DiscardPage(*draft, live, selected, f.locales, now)
@@ -69,6 +70,7 @@ func (s *Service) discard(ctx context.Context, tx cms.Tx, who Caller, f siteSnap
 		}
 		if !reflect.DeepEqual(*draft, after) {
 			changes = append(changes, cms.PageChange{Before: draft, After: &after})
+			lives[id] = live
 			if after.DeletedAt != nil {
 				gone++
 			}
@@ -128,7 +130,7 @@ func (s *Service) discard(ctx context.Context, tx cms.Tx, who Caller, f siteSnap
 	for chunk := range slices.Chunk(changes, dirtyChunk) {
 		var writes []written
 		for _, c := range chunk {
-			writes = append(writes, wrotePage(lv.view(*c.Before), lv.view(*c.After))...)
+			writes = append(writes, wrotePage(lv.draft(*c.Before, lives[c.ID()]), lv.draft(*c.After, lives[c.ID()]))...)
 		}
 		if err := s.record(ctx, tx, who.actor(), writes...); err != nil {
 			return Discarded{}, err

@@ -215,5 +215,5 @@ func findDeletedLocale(locales cms.Locales, ref Ref) (cms.Locale, error) {
 
 // wroteLocale is a write of a locale; before is nil for a new one.
 func wroteLocale(before any, after LocaleView) []written {
-	return []written{{cms.KindLocale, after.ID, after.SiteID, before, after}}
+	return []written{{kind: cms.KindLocale, id: after.ID, siteID: after.SiteID, before: before, after: after}}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"galley/internal/cms"
@@ -53,7 +54,7 @@ func (s *Service) createWorkspace(ctx context.Context, tx cms.Tx, w cms.Workspac
 	if err := tx.CreateWorkspace(ctx, w); err != nil {
 		return err
 	}
-	return s.record(ctx, tx, systemActor(w.ID, "createWorkspace"), written{cms.KindWorkspace, w.ID, cms.NoID, nil, w})
+	return s.record(ctx, tx, systemActor(w.ID, "createWorkspace"), written{kind: cms.KindWorkspace, id: w.ID, after: w})
 }
 
 func (s *Service) createSystemApp(ctx context.Context, tx cms.Tx, made NewApp) error {
@@ -212,6 +213,9 @@ func (s *Service) changeSystemApp(ctx context.Context, id cms.ID, operation stri
 		}
 		before := app
 		change(&app)
+		if reflect.DeepEqual(before, app) {
+			return nil
+		}
 		if err := tx.UpdateApp(ctx, app); err != nil {
 			return err
 		}

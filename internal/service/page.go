@@ -383,7 +383,11 @@ func (s *Service) changePage(ctx context.Context, who Caller, ref Ref, locale st
 		if err != nil || !changed {
 			return view, nil, err
 		}
-		return view, wrotePage(was, view), nil
+		if after.DeletedAt != nil { // in every locale
+			lv = f.inDefault()
+			was = lv.draft(before, live)
+		}
+		return view, wrotePage(was, lv.draft(after, live)), nil
 	})
 }
 
@@ -411,5 +415,5 @@ func (s *Service) stampChange(before cms.Page, after *cms.Page) bool {
 
 // wrotePage is a write of a page; before is nil for a new one.
 func wrotePage(before any, after PageView) []written {
-	return []written{{cms.KindPage, after.ID, after.SiteID, before, after}}
+	return []written{{kind: cms.KindPage, id: after.ID, siteID: after.SiteID, before: before, after: after}}
 }

@@ -195,7 +195,8 @@ func (b *pageBatch) apply(i int, op cms.PageOperation, shown localeView, page cm
 // create adds a page with its localizations.
 func (b *pageBatch) create(i int, op cms.PageOperation) BatchResult {
 	page := b.svc.newPage(b.site, op.PagePatch)
-	b.writes = append(b.writes, wrotePage(nil, b.shown.draft(page, nil))...)
+	created := len(b.writes) // the entry that is the event has the whole page
+	b.writes = append(b.writes, written{})
 	fields := map[cms.ID]string{cms.NoID: "pathname"}
 	for _, name := range slices.Sorted(maps.Keys(op.Localizations.Value)) {
 		field := "localizations." + name
@@ -216,9 +217,12 @@ func (b *pageBatch) create(i int, op cms.PageOperation) BatchResult {
 		before := page
 		page = op.Localizations.Value[name].Apply(page, shown.localeID)
 		if !before.SameContent(page) {
-			b.writes = append(b.writes, wrotePage(shown.draft(before, nil), shown.draft(page, nil))...)
+			localized := wrotePage(shown.draft(before, nil), shown.draft(page, nil))[0]
+			localized.child = true
+			b.writes = append(b.writes, localized)
 		}
 	}
+	b.writes[created] = wrotePage(nil, b.shown.draft(page, nil))[0]
 	if !op.Bad {
 		b.save(i, cms.Page{}, page, func(locale cms.ID) string { return fields[locale] })
 	}

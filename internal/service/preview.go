@@ -122,7 +122,7 @@ func (s *Service) DeletePreview(ctx context.Context, who Caller, id cms.ID, matc
 
 // wrotePreview is a write of a preview; before is nil for a new one.
 func wrotePreview(before any, after PreviewView) []written {
-	return []written{{cms.KindPreview, after.ID, after.SiteID, before, after}}
+	return []written{{kind: cms.KindPreview, id: after.ID, siteID: after.SiteID, before: before, after: after}}
 }
 
 // previewRetention is how long a preview that has ended is listed.

@@ -434,5 +434,5 @@ func (f siteSnapshot) rewind(ctx context.Context, tx cms.Tx, seq int64) (*releas
 
 // wrotePublish is a write of a publish; before is nil for a new one.
 func wrotePublish(before any, after cms.Publish) []written {
-	return []written{{cms.KindPublish, after.ID, after.SiteID, before, after}}
+	return []written{{kind: cms.KindPublish, id: after.ID, siteID: after.SiteID, before: before, after: after}}
 }

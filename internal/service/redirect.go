@@ -304,7 +304,7 @@ func storeRedirects(ctx context.Context, tx cms.Tx, changes []cms.RedirectChange
 
 // wroteRedirect is a write of a redirect; before is nil for a new one.
 func wroteRedirect(before any, after RedirectView) []written {
-	return []written{{cms.KindRedirect, after.ID, after.SiteID, before, after}}
+	return []written{{kind: cms.KindRedirect, id: after.ID, siteID: after.SiteID, before: before, after: after}}
 }
 
 // hasRedirect returns NotFound for a redirect that neither version has.

@@ -194,7 +194,9 @@ func (s *Service) dropDrafts(ctx context.Context, tx cms.Tx, by actor, f siteSna
 		after.DeletedAt = new(s.now())
 		s.stampRedirect(*drafts[id], &after)
 		changes = append(changes, cms.RedirectChange{Before: drafts[id], After: &after})
-		writes = append(writes, wroteRedirect(f.viewRedirect(*drafts[id]), f.viewRedirect(after))...)
+		writes = append(writes, written{
+			kind: cms.KindRedirect, id: id, siteID: f.site.ID, before: f.viewRedirect(*drafts[id]), after: f.viewRedirect(after), child: true,
+		})
 	}
 	if len(changes) == 0 {
 		return nil
@@ -231,7 +233,7 @@ func (s *Service) dropLive(ctx context.Context, tx cms.Tx, by actor, f siteSnaps
 	var dirty []cms.Redirect
 	for _, id := range ids {
 		changes = append(changes, cms.RedirectChange{Before: lives[id]})
-		writes = append(writes, written{cms.KindRedirect, id, f.site.ID, f.viewRedirect(*lives[id]), nil})
+		writes = append(writes, written{kind: cms.KindRedirect, id: id, siteID: f.site.ID, before: f.viewRedirect(*lives[id]), child: true})
 		if draft := drafts[id]; draft != nil {
 			draft.Dirty = true
 			dirty = append(dirty, *draft)

@@ -145,5 +145,5 @@ func (s *Service) changeRoute(ctx context.Context, who Caller, ref Ref, match Ma
 
 // wroteRoute is a write of a route; before is nil for a new one.
 func wroteRoute(before any, after cms.Route) []written {
-	return []written{{cms.KindRoute, after.ID, after.SiteID, before, after}}
+	return []written{{kind: cms.KindRoute, id: after.ID, siteID: after.SiteID, before: before, after: after}}
 }

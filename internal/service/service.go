@@ -33,6 +33,8 @@ type Service struct {
 	Guard   Guard    // against publishing most of a site away
 	Replica *Replica // nil: every read goes to the store
 
+	EventRetention time.Duration // 0: forever
+
 	store      Store
 	clock      func() time.Time
 	encode     AuditState
@@ -47,6 +49,7 @@ type Service struct {
 	reviews    *semaphores // of workspaces whose changes are listed
 	allReviews *semaphore.Weighted
 	locations  *otter.Cache[cms.ID, location]
+	events     *eventLog
 
 	knownReviews *otter.Cache[string, reviewed] // by site and selection
 }
@@ -57,7 +60,7 @@ type AuditState func(resource any) []byte
 // New returns a service on a store. Tests pass a clock other than time.Now.
 func New(store Store, clock func() time.Time, encode AuditState) *Service {
 	return &Service{
-		store: store, clock: clock, encode: encode, Guard: DefaultGuard, positions: newPositions(),
+		store: store, clock: clock, encode: encode, Guard: DefaultGuard, EventRetention: DefaultEventRetention, positions: newPositions(), events: newEventLog(),
 		usage:        usage{used: map[cms.ID]use{}},
 		bigWork:      bigWork{jobs: newSemaphores(1, maxBigJobs)},
 		sites:        newSemaphores(siteWriters, maxSiteUsers),

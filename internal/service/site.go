@@ -316,6 +316,9 @@ func firstPublish(ctx context.Context, tx cms.Tx, who Caller, siteID cms.ID, now
 	})
 }
 
+// purgeSite is the operation by which deleted sites are removed for good.
+const purgeSite = "purgeSite"
+
 // purgeChunk is how many sites one transaction purges.
 const purgeChunk = 1
 
@@ -324,14 +327,17 @@ const purgeChunk = 1
 func (s *Service) PurgeSites(ctx context.Context, retention time.Duration) (int, error) {
 	total := 0
 	for {
+		if err := s.NumberEvents(ctx); err != nil { // only those that are numbered are purged
+			return total, err
+		}
 		n := 0
 		err := s.write(ctx, func(tx cms.Tx) error {
 			sites, err := tx.PurgeSites(ctx, s.now().Add(-retention), purgeChunk)
 			n = len(sites)
 			for _, site := range sites {
 				site.DeletedAt = nil // the entry shows what was purged
-				by := systemActor(site.WorkspaceID, "purgeSite")
-				if err := s.record(ctx, tx, by, written{cms.KindSite, site.ID, site.ID, site, nil}); err != nil {
+				by := systemActor(site.WorkspaceID, purgeSite)
+				if err := s.record(ctx, tx, by, written{kind: cms.KindSite, id: site.ID, siteID: site.ID, before: site}); err != nil {
 					return err
 				}
 			}
@@ -346,5 +352,5 @@ func (s *Service) PurgeSites(ctx context.Context, retention time.Duration) (int,
 
 // wroteSite is a write of a site; before is nil for a new one.
 func wroteSite(before any, after cms.Site) []written {
-	return []written{{cms.KindSite, after.ID, after.ID, before, after}}
+	return []written{{kind: cms.KindSite, id: after.ID, siteID: after.ID, before: before, after: after}}
 }

@@ -140,8 +140,10 @@ func (q queries) Record(ctx context.Context, entries ...cms.AuditEntry) error {
 		args = append(args, e.WorkspaceID, e.ID, e.SiteID, e.ResourceID, e.AppID, e.RequestID, e.Kind, e.Operation,
 			nullText(e.Actor), statesOf(e))
 	}
-	_, err := q.insert(ctx, false, `audit_entry (`+auditColumns+`)`, 10, args, "")
-	return err
+	if _, err := q.insert(ctx, false, `audit_entry (`+auditColumns+`)`, 10, args, ""); err != nil {
+		return err
+	}
+	return q.recordEvents(ctx, entries)
 }
 
 func (q queries) PurgeAudit(ctx context.Context, workspaceID cms.ID, before time.Time, limit int) (int, error) {

@@ -34,6 +34,9 @@ type dialect struct {
 	// engine reads no more of each than the result needs.
 	merge   func(selects []string, order string) string
 	tryLock string // a query that takes a lock by name, or returns false
+	// lockEvents takes the lock under which events are numbered; "": there is one
+	// writer, which numbers them when it records them.
+	lockEvents string
 
 	// Queries for the names of the tables, of the indexes that can be used, and of
 	// the indexes that are no table's key with their definitions.

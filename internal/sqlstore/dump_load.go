@@ -44,6 +44,9 @@ func (s *Store) Load(ctx context.Context, version int64, send func(Sink) error) 
 	// A store that is neither empty nor ready is of no use: this is not cancelled.
 	ctx = context.WithoutCancel(ctx)
 	if _, err = s.Migrate(ctx); err == nil {
+		err = s.numberLoaded(ctx)
+	}
+	if err == nil {
 		schema, err = schemaAt(ctx, latestSchema)
 	}
 	if err == nil {
@@ -55,6 +58,23 @@ func (s *Store) Load(ctx context.Context, version int64, send func(Sink) error) 
 	}
 	return nil
 }
+
+// numberLoaded numbers the events that had no position in the other store: their numbers
+// are not of this store's sequence.
+func (s *Store) numberLoaded(ctx context.Context) error {
+	for n := eventChunk; n == eventChunk; {
+		err := s.InTx(ctx, func(tx cms.Tx) (err error) {
+			n, err = tx.NumberEvents(ctx, eventChunk)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const eventChunk = 1000
 
 // withoutIndexes drops the schema's indexes and creates them again after a callback
 // has filled the tables: to sort once costs less than many inserts.

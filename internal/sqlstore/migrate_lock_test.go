@@ -25,6 +25,8 @@ func execute(t *testing.T, database, statement string) {
 
 // backToVersion2 takes back what the migrations since have done.
 const backToVersion2 = `delete from goose_db_version where version_id >= 3;
+	drop table event;
+	drop table event_pending;
 	drop index site_origin, locale_origin;
 	create index locale_domain on locale (id);
 	create index locale_prefix on locale (id);

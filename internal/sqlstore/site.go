@@ -245,6 +245,9 @@ func (q queries) PurgeSites(ctx context.Context, before time.Time, limit int) ([
 				return nil, err
 			}
 		}
+		if err := q.purgeEventsOf(ctx, site); err != nil {
+			return nil, err
+		}
 		if err := q.run(ctx, `delete from site where id = ?`, site.ID); err != nil {
 			return nil, err
 		}

@@ -24,7 +24,7 @@ var sqliteDialect = &dialect{
 	size:  `select page_count * page_size from pragma_page_count, pragma_page_size`,
 	words: map[string]string{
 		"UUID": "blob", "Text": "text", "Bytes": "blob",
-		"Clustered": " without rowid", "Statistics": sqliteStatistics,
+		"Clustered": " without rowid", "Statistics": sqliteStatistics, "Number": "integer primary key",
 	},
 	among: func(column string, values []any) (string, []any) {
 		return column + ` in (` + marks(len(values)) + `)`, values

@@ -129,6 +129,12 @@ var suite = []struct {
 	{"audit/in a time", auditTimes},
 	{"audit/purged, the oldest first", auditPurged},
 
+	{"event/kept as given", eventKept},
+	{"event/oldest first, by every filter", eventList},
+	{"event/numbered in the order of their commits", eventOrder},
+	{"event/purged, the oldest first", eventPurged},
+	{"event/purged with their site", eventPurgedWithSite},
+
 	{"tx/all or nothing", txRollback},
 	{"tx/a panic leaves nothing behind", txPanic},
 	{"tx/reads what it wrote", txReadsOwnWrites},

@@ -167,7 +167,7 @@ func (r *recordingTx) Record(ctx context.Context, entries ...cms.AuditEntry) err
 			r.note(cms.Subject{ID: e.WorkspaceID}) // which site has an origin
 		}
 		switch {
-		case e.Kind == cms.KindApp || e.Kind == cms.KindPreview:
+		case e.Kind == cms.KindApp || e.Kind == cms.KindPreview || e.Kind == cms.KindWebhook:
 			r.note(cms.Subject{ID: e.ResourceID})
 		case (e.Kind == cms.KindPage || e.Kind == cms.KindRedirect) && len(r.changed) < maxRecorded:
 			r.note(cms.Subject{ID: e.SiteID, Drafts: true}) // only a publish changes what is live

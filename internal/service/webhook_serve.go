@@ -1,0 +1,191 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"galley/internal/cms"
+)
+
+// Webhooks are served by nodes. A lease names the node that serves a webhook: it reads
+// the events after the webhook's position, sends them, and stores the results and the
+// new position. So a node that is killed leaves to the next one what it has not stored,
+// which is sent again.
+
+// Sender sends a message to the receiver of a webhook. Its error says why there was no
+// response.
+type Sender interface {
+	Send(ctx context.Context, m cms.WebhookMessage) (cms.WebhookAnswer, error)
+}
+
+const (
+	// leaseTime is how long a webhook waits for a node that was killed. The node of a
+	// store without others keeps its leases over a restart, and writes less often.
+	leaseTime, soleLeaseTime = 10 * time.Second, time.Minute
+	// takenAtOnce is how many webhooks a node takes at a time, so that nodes that start
+	// together share them.
+	takenAtOnce = 50
+	// serveTick is how often a node looks for attempts that are due, and servePoll for
+	// what other nodes have changed.
+	serveTick, servePoll = 50 * time.Millisecond, time.Second
+	// stopGrace is how long attempts may go on when the node stops.
+	stopGrace = 5 * time.Second
+	// maxFailing is how many attempts of webhooks that fail are made at a time. Others
+	// do not wait for them.
+	maxFailing = 512
+)
+
+// soleNode is the node of a store that has no others.
+var soleNode = cms.ID{15: 1}
+
+// webhookNode is what a node has of the webhooks that it serves.
+type webhookNode struct {
+	changed chan struct{} // a request of this node has changed a webhook
+	failing *semaphore.Weighted
+}
+
+func newWebhookNode() *webhookNode {
+	return &webhookNode{changed: make(chan struct{}, 1), failing: semaphore.NewWeighted(maxFailing)}
+}
+
+func (n *webhookNode) note() { signal(n.changed) }
+
+// server serves the webhooks of one node.
+type server struct {
+	s       *Service
+	node    cms.ID
+	lease   time.Duration
+	failed  func(error)
+	workers map[cms.ID]*worker
+	running sync.WaitGroup
+	renewed time.Time
+	heads   map[cms.ID]int64 // the last position of each workspace
+}
+
+// ServeWebhooks sends events to webhooks until the context ends. It calls failed with
+// each error.
+func (s *Service) ServeWebhooks(ctx context.Context, failed func(error)) {
+	d := &server{s: s, node: cms.NewID(), lease: leaseTime, failed: failed, workers: map[cms.ID]*worker{}}
+	if !s.store.Shared() {
+		d.node, d.lease = soleNode, soleLeaseTime
+	}
+	events, cancel := s.SubscribeEvents()
+	defer cancel()
+	tick := time.NewTicker(serveTick)
+	defer tick.Stop()
+	var polled time.Time
+	for {
+		poll, look := time.Since(polled) >= servePoll, false
+		select {
+		case <-ctx.Done():
+			d.stop()
+			return
+		case <-s.webhooks.changed:
+			poll = true
+		case <-events:
+			look = true
+		case <-tick.C:
+		}
+		if poll {
+			polled, look = time.Now(), true
+			d.report(ctx, d.poll(ctx))
+		}
+		if look {
+			d.report(ctx, d.look(ctx))
+		}
+		now := s.now()
+		for _, w := range d.workers {
+			w.tick(now)
+		}
+	}
+}
+
+func (d *server) report(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		d.failed(err)
+	}
+}
+
+// poll takes and extends leases, and starts, informs and stops workers.
+func (d *server) poll(ctx context.Context) error {
+	now := d.s.now()
+	err := d.s.store.InTx(ctx, func(tx cms.Tx) error {
+		return tx.ServeWebhooks(ctx, d.node, now, now.Add(d.lease), takenAtOnce)
+	})
+	if err == nil && len(d.workers) > 0 && (now.Sub(d.renewed) >= d.lease/3 || now.Before(d.renewed)) {
+		err = d.s.store.InTx(ctx, func(tx cms.Tx) error { return tx.KeepServing(ctx, d.node, now.Add(d.lease)) })
+		if err == nil {
+			d.renewed = now
+		}
+	}
+	if err != nil {
+		return err
+	}
+	served, err := d.s.store.ServedWebhooks(ctx, d.node)
+	if err != nil {
+		return err
+	}
+	lost := map[cms.ID]bool{}
+	for id := range d.workers {
+		lost[id] = true
+	}
+	for _, serve := range served {
+		delete(lost, serve.ID)
+		w := d.workers[serve.ID]
+		if w == nil {
+			if w = d.newWorker(serve); w == nil {
+				continue
+			}
+			d.workers[serve.ID] = w
+			d.running.Go(w.run)
+		}
+		w.inform(serve.Revision)
+	}
+	for id := range lost {
+		d.workers[id].stop()
+		delete(d.workers, id)
+	}
+	return nil
+}
+
+// look informs the workers of the workspaces that have new events.
+func (d *server) look(ctx context.Context) error {
+	heads := map[cms.ID]int64{}
+	var errs []error
+	for _, w := range d.workers {
+		head, known := heads[w.workspaceID]
+		if !known {
+			var err error
+			if head, err = d.s.store.LastPosition(ctx, w.workspaceID); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			heads[w.workspaceID] = head
+		}
+		if head != d.heads[w.workspaceID] || w.isNew.CompareAndSwap(true, false) {
+			w.events.Store(true)
+			signal(w.wake)
+		}
+	}
+	if len(errs) == 0 {
+		d.heads = heads
+	}
+	return errors.Join(errs...)
+}
+
+// stop ends all workers, and gives their webhooks to other nodes.
+func (d *server) stop() {
+	for _, w := range d.workers {
+		w.stop()
+	}
+	d.running.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
+	defer cancel()
+	if err := d.s.store.InTx(ctx, func(tx cms.Tx) error { return tx.StopServing(ctx, d.node) }); err != nil {
+		d.failed(err)
+	}
+}

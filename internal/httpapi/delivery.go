@@ -8,8 +8,8 @@ type Delivery struct {
 	ID            cms.ID             `json:"id" doc:"Identifier of the delivery."`
 	WebhookID     cms.ID             `json:"webhookId" doc:"The webhook that the event is sent to."`
 	EventID       cms.ID             `json:"eventId" doc:"The event: the header webhook-id of every attempt."`
-	EventType     cms.EventType      `json:"eventType" doc:"The type of the event, or webhook.test." example:"page.updated"`
-	Status        cms.DeliveryStatus `json:"status" enum:"pending,delivered,failed" doc:"Whether the receiver has the event."`
+	EventType     string             `json:"eventType" doc:"The type of the event, or webhook.test." example:"page.updated"`
+	Status        cms.DeliveryStatus `json:"status" doc:"Whether the receiver has the event."`
 	Attempts      []Attempt          `json:"attempts" doc:"The requests that were made, the oldest first."`
 	NextAttemptAt *timestamp         `json:"nextAttemptAt" doc:"When the next request is made; null if none is planned, or one is being made."`
 }
@@ -25,7 +25,7 @@ type Attempt struct {
 
 func newDelivery(d cms.Delivery) Delivery {
 	wire := Delivery{
-		Object: "delivery", ID: d.ID, WebhookID: d.WebhookID, EventID: d.EventID, EventType: d.EventType, Status: d.Status,
+		Object: "delivery", ID: d.ID, WebhookID: d.WebhookID, EventID: d.EventID, EventType: string(d.EventType), Status: d.Status,
 		Attempts: make([]Attempt, len(d.Attempts)), NextAttemptAt: newNullTimestamp(d.NextAttemptAt),
 	}
 	for i, a := range d.Attempts {

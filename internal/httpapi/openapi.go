@@ -404,6 +404,7 @@ var scalarSchemas = map[reflect.Type]schema{
 	typ[service.ResolutionKind](): enumSchema(service.ResolutionKinds),
 	typ[cms.PageStatus]():         enumSchema(cms.PageStatuses),
 	typ[cms.PublishStatus]():      enumSchema(cms.PublishStatuses),
+	typ[cms.DeliveryStatus]():     enumSchema(cms.DeliveryStatuses),
 	typ[cms.BatchOp]():            enumSchema(cms.BatchOps),
 	typ[cms.Frequency]():          enumSchema(cms.Frequencies),
 	typ[cms.SiteKeyAccess]():      enumSchema(cms.SiteKeyAccesses),

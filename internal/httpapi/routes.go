@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"slices"
 
 	"galley/internal/cms"
 	"galley/internal/service"
@@ -33,6 +34,7 @@ func (a *API) endpoints() []*endpoint {
 		pageRead = []param{paramSiteID, paramVersion, paramLocale}
 		pageList = []param{paramLimit, paramAfter, paramPathPrefix, paramSortBy, paramSortDirection, paramIncludeOffline, paramLocale, paramVersion, paramStatus, paramDeletedPages}
 		raw      = []param{paramSkipValidation}
+		events   = []param{paramEventSiteID, paramTypes, paramEventSince}
 	)
 	return []*endpoint{
 		{get, "/v2/me", "getCredential", read, anyKey, nil, nil, 200, typ[Credential](), a.getCredential},
@@ -46,6 +48,8 @@ func (a *API) endpoints() []*endpoint {
 		{post, "/v2/apps/{appId}/rotate", "rotateAppKey", admin, appsOnly, nil, typ[KeyRotate](), 200, typ[AppWithKey](), a.rotateAppKey},
 
 		{get, "/v2/audit", "listAudit", admin, appsOnly, append([]param{paramAuditSiteID, paramResourceID, paramAppID, paramOperation, paramSince, paramUntil}, list...), nil, 200, typ[List[AuditEntry]](), a.listAudit},
+
+		{get, "/v2/events", "listEvents", read, appsOnly, append(slices.Clone(events), list...), nil, 200, typ[List[Event]](), a.listEvents},
 
 		{get, "/v2/sites", "listSites", read, appsOnly, append([]param{paramWorkspaceID, paramSearch, paramLabel, paramDeleted}, list...), nil, 200, typ[List[Site]](), a.listSites},
 		{post, "/v2/sites", "createSite", write, appsOnly, nil, typ[SiteCreate](), 201, typ[Site](), a.createSite},

@@ -42,7 +42,7 @@ func newEvent(e cms.Event) Event {
 		wire.Data = withoutContent(wire.Data)
 	}
 	if e.Type.IsUpdate() {
-		wire.ChangedFields = slices.Concat([]string{}, e.Fields) // an empty list is not null
+		wire.ChangedFields = append([]string{}, e.Fields...) // an empty list is not null
 	}
 	return wire
 }

@@ -21,8 +21,10 @@ type AuditEntry struct {
 	Before      []byte // JSON, without secrets; nil: there was nothing
 	After       []byte // nil: nothing is left
 
-	Type   EventType // of the event that the write is; "": it is none
-	Locale string    // the code of the event's locale; "": none
+	// Of the event that the write is:
+	Type   EventType // "": it is none
+	Locale string    // the code; "": none
+	Fields []string  // that an update changed
 }
 
 // At is when the write happened.

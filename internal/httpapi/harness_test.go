@@ -99,6 +99,7 @@ func watch(t *testing.T, svc *service.Service) {
 	var watching sync.WaitGroup
 	watching.Go(func() { svc.Listen(ctx) })
 	watching.Go(func() { svc.FollowReplica(ctx) })
+	watching.Go(func() { svc.FollowEvents(ctx, func(error) {}) })
 	t.Cleanup(func() { stop(); watching.Wait() })
 }
 
@@ -177,6 +178,17 @@ func (s *system) do(t *testing.T, req *http.Request) reply {
 	}
 	checkAnswer(t, req, resp, body)
 	return reply{resp.StatusCode, resp.Header, body}
+}
+
+// roundTrip is do without the checks.
+func (s *system) roundTrip(req *http.Request) (reply, error) {
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return reply{}, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	return reply{resp.StatusCode, resp.Header, body}, err
 }
 
 // must is call for requests that have to succeed with a status.

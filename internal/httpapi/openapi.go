@@ -230,6 +230,9 @@ func (e *endpoint) failures() []int {
 	if e.method == http.MethodPatch || e.method == http.MethodDelete || e.method == http.MethodPut {
 		list = append(list, 412)
 	}
+	if strings.HasSuffix(e.name, "Events") {
+		list = append(list, 410)
+	}
 	return list
 }
 
@@ -400,6 +403,7 @@ var scalarSchemas = map[reflect.Type]schema{
 	typ[cms.Digest]():             {"type": "string", "pattern": "^sha256-[0-9a-f]{64}$"},
 	typ[any]():                    {"type": []string{"string", "number", "boolean", "null"}},
 	typ[cms.Scope]():              enumSchema(cms.Scopes),
+	typ[cms.EventType]():          enumSchema(cms.EventTypes),
 	typ[cms.ChangeKind]():         enumSchema(cms.ChangeKinds),
 	typ[service.ResolutionKind](): enumSchema(service.ResolutionKinds),
 	typ[cms.PageStatus]():         enumSchema(cms.PageStatuses),

@@ -20,6 +20,7 @@ var documentTags = []schema{
 	{"name": "Routes", "description": "Pathnames of a site that another system serves."},
 	{"name": "Redirects", "description": "From a pathname, or from everything below one, to another address. They are versioned with pages."},
 	{"name": "Webhooks", "description": "URLs that events are sent to, signed by the Standard Webhooks specification."},
+	{"name": "Events", "description": "What was written, in the order of the commits."},
 	{"name": "Apps", "description": "Clients of this API, each with its own key."},
 	{"name": "Operations", "description": "Health checks, metrics and profiles for operators of the service."},
 }
@@ -126,6 +127,8 @@ var endpointTexts = map[string]endpointText{
 	"redeliver":           {"Webhooks", "Send an event again", "Makes one more attempt of the same delivery, whatever its status. Returns 409 if the webhook is disabled or the event is no longer kept."},
 
 	"listAudit": {"Apps", "List the audit log", "Every write, newest first: who made it and when, and the resource before and after it. Side effects of a write, such as the default locale of a new site, are part of its entry. An app restricted to sites sees the entries of those sites."},
+
+	"listEvents": {"Events", "List events", "Returns what was written, the oldest first. Go on from the last event that you have with `startingAfter`: any event of the workspace is a cursor, whatever the filter, and no event that is committed late is skipped. An app restricted to sites sees the events of those sites; `app.*` and `webhook.*` also need the scope `admin`. Returns 410 if the cursor is older than the events that are kept."},
 
 	"listSites":     {"Sites", "List sites", "Returns the oldest first. An app restricted to sites sees only those."},
 	"createSite":    {"Sites", "Create a site", "Also creates its default locale. Not allowed for an app restricted to sites."},

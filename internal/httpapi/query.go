@@ -46,6 +46,7 @@ type query struct {
 	segment        string // the cursor of a tree
 	status         cms.StatusSet
 	delivery       cms.DeliveryStatus
+	types          []cms.EventType
 }
 
 // param is a query parameter, with its documentation. parse returns what is wrong
@@ -78,7 +79,20 @@ var (
 			return ""
 		},
 	}
-	paramSince = timeParam("since", "Only what happened at this time or later.", func(q *query) **time.Time { return &q.since })
+	paramSince       = timeParam("since", "Only what happened at this time or later.", func(q *query) **time.Time { return &q.since })
+	paramEventSince  = timeParam("since", "Only events of this time or later. One before the oldest event that is kept begins with that.", func(q *query) **time.Time { return &q.since })
+	paramEventSiteID = idParam("siteId", "Only events of this site, deleted or not.", func(q *query) *cms.ID { return &q.siteID })
+	paramTypes       = param{
+		name: "types", doc: "Only events of these types, separated by commas.", schema: schema{"type": "string", "example": "page.created,page.updated"},
+		parse: func(q *query, v string) string {
+			var types cms.Opt[[]cms.EventType]
+			problem := parseList(&types, v, len(cms.EventTypes), "must be a type of events", func(s string) (cms.EventType, bool) {
+				return cms.EventType(s), slices.Contains(cms.EventTypes, cms.EventType(s))
+			})
+			q.types = types.Value
+			return problem
+		},
+	}
 	paramUntil = timeParam("until", "Only what happened before this time.", func(q *query) **time.Time { return &q.until })
 	paramLimit = param{
 		name: "limit", doc: "How many items to return at most.",

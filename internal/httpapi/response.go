@@ -88,6 +88,7 @@ var statuses = map[cms.Code]int{
 	cms.CodeNotFound:           http.StatusNotFound,
 	codeMethodNotAllowed:       http.StatusMethodNotAllowed,
 	cms.CodeConflict:           http.StatusConflict,
+	cms.CodeGone:               http.StatusGone,
 	cms.CodePreconditionFailed: http.StatusPreconditionFailed,
 	codePayloadTooLarge:        http.StatusRequestEntityTooLarge,
 	codeUnsupportedMediaType:   http.StatusUnsupportedMediaType,

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"slices"
 
 	"galley/internal/cms"
 	"galley/internal/service"
@@ -33,6 +34,7 @@ func (a *API) endpoints() []*endpoint {
 		pageRead = []param{paramSiteID, paramVersion, paramLocale}
 		pageList = []param{paramLimit, paramAfter, paramPathPrefix, paramSortBy, paramSortDirection, paramIncludeOffline, paramLocale, paramVersion, paramStatus, paramDeletedPages}
 		raw      = []param{paramSkipValidation}
+		events   = []param{paramEventSiteID, paramTypes, paramEventSince}
 	)
 	return []*endpoint{
 		{get, "/v2/me", "getCredential", read, anyKey, nil, nil, 200, typ[Credential](), a.getCredential},
@@ -58,6 +60,7 @@ func (a *API) endpoints() []*endpoint {
 		{get, "/v2/webhooks/{webhookId}/deliveries", "listDeliveries", admin, appsOnly, append([]param{paramDeliveryStatus}, list...), nil, 200, typ[List[Delivery]](), a.listDeliveries},
 		{get, "/v2/deliveries/{deliveryId}", "getDelivery", admin, appsOnly, nil, nil, 200, typ[Delivery](), a.getDelivery},
 		{post, "/v2/deliveries/{deliveryId}/redeliver", "redeliver", admin, appsOnly, nil, nil, 202, typ[Delivery](), a.redeliver},
+		{get, "/v2/events", "listEvents", read, appsOnly, append(slices.Clone(events), list...), nil, 200, typ[List[Event]](), a.listEvents},
 
 		{get, "/v2/sites", "listSites", read, appsOnly, append([]param{paramWorkspaceID, paramSearch, paramLabel, paramDeleted}, list...), nil, 200, typ[List[Site]](), a.listSites},
 		{post, "/v2/sites", "createSite", write, appsOnly, nil, typ[SiteCreate](), 201, typ[Site](), a.createSite},

@@ -1,6 +1,10 @@
 package httpapi
 
-import "galley/internal/cms"
+import (
+	"bytes"
+
+	"galley/internal/cms"
+)
 
 // EncodeEvent encodes an event as webhooks send it.
-func EncodeEvent(e cms.Event) []byte { return encode(newAuditEntry(e.AuditEntry)) }
+func EncodeEvent(e cms.Event) []byte { return bytes.TrimSpace(encode(newEvent(e))) }

@@ -50,6 +50,9 @@ func (s *Service) record(ctx context.Context, tx cms.Tx, by actor, writes ...wri
 			Kind: w.kind, ResourceID: w.id, SiteID: w.siteID, Before: s.auditState(w.before), After: s.auditState(w.after),
 		}
 		e.Type, e.Locale = w.event(by.Operation, e.Before != nil, e.After != nil)
+		if e.Type.IsUpdate() {
+			e.Fields = changedFields(by.Operation, w.before, w.after)
+		}
 		entries[i] = e
 	}
 	return tx.Record(ctx, entries...)

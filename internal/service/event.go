@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -41,6 +42,68 @@ func (w written) event(operation string, existed, exists bool) (t cms.EventType,
 		locale = orEmpty(after.Locale)
 	}
 	return cms.EventType(string(w.kind) + "." + verb), locale
+}
+
+// rotated are the fields that operations replace and that are not shown.
+var rotated = map[string]string{"rotateSiteKey": "publicApiKey", "rotateAppKey": "key", "rotateWebhookSecret": "secret"}
+
+// changedFields are the writable fields whose stored values differ.
+func changedFields(operation string, before, after any) (fields []string) {
+	if field, ok := rotated[operation]; ok {
+		return []string{field}
+	}
+	compare := func(field string, was, is any) {
+		if !reflect.DeepEqual(was, is) {
+			fields = append(fields, field)
+		}
+	}
+	switch b := before.(type) {
+	case PageView:
+		a, _ := after.(PageView)
+		compare("name", b.Name, a.Name)
+		fields = append(fields, (b.Values.Diff(a.Values) | (b.own() ^ a.own())).Names()...)
+	case cms.Site:
+		a, _ := after.(cms.Site)
+		compare("name", b.Name, a.Name)
+		compare("hostOrigin", b.HostOrigin, a.HostOrigin)
+		compare("defaultLocale", b.DefaultLocale.Code, a.DefaultLocale.Code)
+		compare("defaultLocalePathPrefix", b.DefaultLocale.PathPrefix, a.DefaultLocale.PathPrefix)
+		compare("siteKeyAccess", b.KeyAccess, a.KeyAccess)
+		compare("localeManagementMode", b.LocaleMode, a.LocaleMode)
+		compare("autoRedirects", b.AutoRedirects, a.AutoRedirects)
+		compare("previewUrlTemplate", b.PreviewURLTemplate, a.PreviewURLTemplate)
+		compare("labels", b.Labels, a.Labels)
+	case LocaleView:
+		a, _ := after.(LocaleView)
+		compare("locale", b.Code, a.Code)
+		compare("domain", b.Domain, a.Domain)
+		compare("pathPrefix", b.PathPrefix, a.PathPrefix)
+	case cms.Route:
+		a, _ := after.(cms.Route)
+		compare("pathname", b.Pathname, a.Pathname)
+	case RedirectView:
+		a, _ := after.(RedirectView)
+		compare("source", b.Source, a.Source)
+		compare("target", b.Target, a.Target)
+		compare("status", b.Status, a.Status)
+		compare("locale", b.LocaleID, a.LocaleID)
+	case cms.App:
+		a, _ := after.(cms.App)
+		compare("name", b.Name, a.Name)
+		compare("description", b.Description, a.Description)
+		compare("scopes", b.Scopes, a.Scopes)
+		compare("siteIds", b.SiteIDs, a.SiteIDs)
+		compare("expiresAt", b.ExpiresAt, a.ExpiresAt)
+	}
+	return fields
+}
+
+// own are the fields that are the locale's own; none in the default locale.
+func (v PageView) own() cms.FieldSet {
+	if !v.Localized || v.LocaleID == cms.NoID {
+		return 0
+	}
+	return v.Own
 }
 
 // eventLog numbers events, and wakes those that follow them.

@@ -67,7 +67,7 @@ func (q queries) AppByKey(ctx context.Context, hash cms.KeyHash, now time.Time) 
 	var end *time.Time
 	var makerRate *string
 	a, err := one(ctx, q, cms.KindApp, func(r row) (cms.App, error) {
-		return scanApp(withColumn(withColumn(r, &makerRate), scanNullTime(&end)))
+		return scanApp(withColumns(withColumns(r, &makerRate), scanNullTime(&end)))
 	}, `select `+appColumns+`, k.expires_at, m.rate
 		from app_key k join app a on a.workspace_id = k.workspace_id and a.id = k.app_id
 		left join app m on m.id = a.made_by

@@ -24,9 +24,9 @@ func (q queries) recordEvents(ctx context.Context, entries []cms.AuditEntry) err
 	}
 	var args []any
 	for _, e := range events {
-		args = append(args, e.WorkspaceID, e.ID, e.SiteID, e.Type, nullText(e.Locale))
+		args = append(args, e.WorkspaceID, e.ID, e.SiteID, e.Type, nullText(e.Locale), nullText(strings.Join(e.Fields, ",")))
 	}
-	_, err := q.insert(ctx, false, `event_pending (workspace_id, id, site_id, type, locale)`, 5, args, "")
+	_, err := q.insert(ctx, false, `event_pending (workspace_id, id, site_id, type, locale, fields)`, 6, args, "")
 	return err
 }
 
@@ -43,9 +43,9 @@ func (q queries) addEvents(ctx context.Context, events []cms.AuditEntry) error {
 			last[e.WorkspaceID] = position
 		}
 		last[e.WorkspaceID]++
-		args = append(args, e.WorkspaceID, last[e.WorkspaceID], e.ID, e.SiteID, e.Type, nullText(e.Locale))
+		args = append(args, e.WorkspaceID, last[e.WorkspaceID], e.ID, e.SiteID, e.Type, nullText(e.Locale), nullText(strings.Join(e.Fields, ",")))
 	}
-	_, err := q.insert(ctx, false, `event (workspace_id, position, id, site_id, type, locale)`, 6, args, "")
+	_, err := q.insert(ctx, false, `event (workspace_id, position, id, site_id, type, locale, fields)`, 7, args, "")
 	return err
 }
 
@@ -65,10 +65,17 @@ type pendingEvent struct {
 }
 
 func scanPendingEvent(r row) (e pendingEvent, err error) {
-	var locale *string
-	err = r.Scan(&e.number, &e.WorkspaceID, &e.ID, &e.SiteID, &e.Type, &locale)
-	e.Locale = orEmpty(locale)
+	var locale, fields *string
+	err = r.Scan(&e.number, &e.WorkspaceID, &e.ID, &e.SiteID, &e.Type, &locale, &fields)
+	e.Locale, e.Fields = orEmpty(locale), splitFields(fields)
 	return e, err
+}
+
+func splitFields(fields *string) []string {
+	if fields == nil {
+		return nil
+	}
+	return strings.Split(*fields, ",")
 }
 
 func (q queries) NumberEvents(ctx context.Context, limit int) (int, error) {
@@ -77,7 +84,7 @@ func (q queries) NumberEvents(ctx context.Context, limit int) (int, error) {
 			return 0, err
 		}
 	}
-	pending, err := all(ctx, q, scanPendingEvent, `select number, workspace_id, id, site_id, type, locale from event_pending order by number`+atMost(limit))
+	pending, err := all(ctx, q, scanPendingEvent, `select number, workspace_id, id, site_id, type, locale, fields from event_pending order by number`+atMost(limit))
 	if err != nil {
 		return 0, err
 	}
@@ -99,20 +106,19 @@ func (q queries) NumberEvents(ctx context.Context, limit int) (int, error) {
 
 // eventRead reads the events of a subquery.
 func eventRead(from string) string {
-	return `select e.workspace_id, e.id, e.site_id, e.resource_id, e.app_id, e.request_id, e.kind, e.operation, e.actor, e.states, a.name, v.type, v.locale, v.position
+	return `select e.workspace_id, e.id, e.site_id, e.resource_id, e.app_id, e.request_id, e.kind, e.operation, e.actor, e.states, a.name, v.type, v.locale, v.fields, v.position
 		from (` + from + `) v join audit_entry e on e.workspace_id = v.workspace_id and e.id = v.id left join app a on a.id = e.app_id`
 }
 
 func scanEvent(r row) (e cms.Event, err error) {
 	var kind cms.EventType
-	var locale *string
-	var position int64
-	e.AuditEntry, err = scanAuditEntry(withColumn(withColumn(withColumn(r, &position), &locale), &kind))
-	e.Type, e.Locale, e.Position = kind, orEmpty(locale), position
+	var locale, fields *string
+	e.AuditEntry, err = scanAuditEntry(withColumns(r, &kind, &locale, &fields, &e.Position))
+	e.Type, e.Locale, e.Fields = kind, orEmpty(locale), splitFields(fields)
 	return e, err
 }
 
-const eventColumns = `select workspace_id, position, id, type, locale from event where `
+const eventColumns = `select workspace_id, position, id, type, locale, fields from event where `
 
 func (q queries) Event(ctx context.Context, workspaceID, id cms.ID) (cms.Event, error) {
 	return one(ctx, q, cms.KindEvent, scanEvent, eventRead(eventColumns+`workspace_id = ? and id = ? and type <> ''`), workspaceID, id)

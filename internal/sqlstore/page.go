@@ -236,7 +236,7 @@ type foundRow struct {
 func (q queries) FindPage(ctx context.Context, version cms.Version, id cms.ID) (cms.FoundPage, error) {
 	// Subqueries are faster than joins on PostgreSQL here.
 	rows, err := all(ctx, q, func(r row) (f foundRow, err error) {
-		f.PageRow, err = scanPageRow(withColumn(withColumn(r, &f.dirty), &f.revision))
+		f.PageRow, err = scanPageRow(withColumns(withColumns(r, &f.dirty), &f.revision))
 		return f, err
 	}, `select `+prefixed+`, (select s.shape from site s where s.id = p.site_id), p.dirty from page p
 		where p.site_id = (select d.site_id from directory d where d.id = ?) and p.`+is(version)+` and p.id = ?`, id, id)
@@ -251,7 +251,7 @@ func (q queries) FindPage(ctx context.Context, version cms.Version, id cms.ID) (
 
 func (q queries) FindPages(ctx context.Context, siteID cms.ID, version cms.Version, pathname string) ([]cms.FoundPage, error) {
 	rows, err := all(ctx, q, func(r row) (f foundRow, err error) {
-		f.PageRow, err = scanPageRow(withColumn(withColumn(withColumn(r, &f.dirty), &f.claimed), &f.revision))
+		f.PageRow, err = scanPageRow(withColumns(withColumns(withColumns(r, &f.dirty), &f.claimed), &f.revision))
 		return f, err
 	}, `select `+prefixed+`, s.shape, c.locale_id, p.dirty from pathname c
 		join page p on p.site_id = c.site_id and p.`+is(version)+` and p.id = c.owner_id

@@ -57,7 +57,7 @@ func (q queries) siteLock(lock cms.Lock) string {
 func (q queries) SiteByKey(ctx context.Context, key cms.ID, now time.Time) (cms.Site, *time.Time, error) {
 	var end *time.Time
 	s, err := one(ctx, q, cms.KindSite, func(r row) (cms.Site, error) {
-		return scanSite(withColumn(r, scanNullTime(&end)))
+		return scanSite(withColumns(r, scanNullTime(&end)))
 	}, strings.Replace(siteSelect, "\n\tfrom", ", k.expires_at from", 1)+` join site_key k on k.site_id = s.id
 		where k.site_key = ? and (k.expires_at is null or k.expires_at > ?)`, key, now)
 	return s, end, err

@@ -259,15 +259,15 @@ func anys[T any](values []T) []any {
 	return list
 }
 
-// withColumn is a row with one column more than its scanner asks for.
-func withColumn(r row, last any) row { return longerRow{r, last} }
+// withColumns is a row with more columns than its scanner asks for.
+func withColumns(r row, last ...any) row { return longerRow{r, last} }
 
 type longerRow struct {
 	row
-	last any
+	last []any
 }
 
-func (r longerRow) Scan(dest ...any) error { return r.row.Scan(append(dest, r.last)...) }
+func (r longerRow) Scan(dest ...any) error { return r.row.Scan(append(dest, r.last...)...) }
 
 // Times are stored as microseconds since 1970, since the engines' own types
 // differ.

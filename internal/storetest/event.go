@@ -36,6 +36,7 @@ func events(entries ...cms.AuditEntry) []cms.Event {
 func eventKept(t *testing.T, store cms.Store) {
 	w := aWorkspace(t, store)
 	entry := anEntry(w, func(e *cms.AuditEntry) {
+		e.Fields = []string{"title", "isOnline"}
 		e.Type, e.Locale, e.SiteID, e.AppID, e.RequestID, e.Actor = "page.updated", "pt-BR", cms.NewID(), cms.NewID(), cms.NewID(), "Zoë"
 		e.Before, e.After = []byte(`{"a":1}`), []byte(`{"a":2}`)
 	})

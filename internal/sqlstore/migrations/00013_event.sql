@@ -7,6 +7,7 @@ create table event (
   site_id      {{.UUID}} not null, -- the nil UUID: of no site
   type         {{.Text}} not null, -- empty: it was purged, and keeps the last position
   locale       {{.Text}},
+  fields       {{.Text}}, -- that an update changed, comma-separated
   primary key (workspace_id, position)
 ){{.Clustered}};
 create unique index event_id on event (workspace_id, id);
@@ -22,5 +23,6 @@ create table event_pending (
   id           {{.UUID}} not null,
   site_id      {{.UUID}} not null,
   type         {{.Text}} not null,
-  locale       {{.Text}}
+  locale       {{.Text}},
+  fields       {{.Text}}
 );

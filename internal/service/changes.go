@@ -123,6 +123,7 @@ func (s *Service) Listen(ctx context.Context) {
 	defer s.changes.setListening(false)
 	s.store.Listen(ctx, func(changed ...cms.Subject) {
 		s.changes.changedByOthers(changed...)
+		s.webhooks.note(changed...)
 		s.events.note()
 	}, s.changes.setListening)
 }
@@ -210,6 +211,7 @@ func (s *Service) write(ctx context.Context, do func(cms.Tx) error) error {
 	s.changes.end(changed)
 	if len(changed) > 0 { // also after an error: the commit may have succeeded
 		s.store.Notify(changed)
+		s.webhooks.note(changed...)
 		s.events.note()
 	}
 	if err == nil && recording.read != nil {

@@ -104,7 +104,7 @@ func (s *Service) TestWebhook(ctx context.Context, who Caller, id cms.ID, body E
 // actOnWebhook stores a delivery that is due, and wakes the node that serves its
 // webhook. It is recorded, but it changes no resource and is no event.
 func (s *Service) actOnWebhook(ctx context.Context, who Caller, act func(cms.Tx) (cms.Webhook, cms.Delivery, error)) (cms.Delivery, error) {
-	d, err := inTx(ctx, s, who, func(tx cms.Tx) (cms.Delivery, []written, error) {
+	return inTx(ctx, s, who, func(tx cms.Tx) (cms.Delivery, []written, error) {
 		w, d, err := act(tx)
 		if err != nil {
 			return d, nil, err
@@ -115,8 +115,6 @@ func (s *Service) actOnWebhook(ctx context.Context, who Caller, act func(cms.Tx)
 		w.Revision++
 		return d, []written{{kind: cms.KindWebhook, id: w.ID}}, tx.UpdateWebhook(ctx, w)
 	})
-	s.webhooks.note()
-	return d, err
 }
 
 // maxReplays is how many replays of a webhook can be unfinished.
@@ -129,7 +127,7 @@ func (s *Service) ReplayWebhook(ctx context.Context, who Caller, id cms.ID, in I
 			return 0, err
 		}
 	}
-	count, err := inTx(ctx, s, who, func(tx cms.Tx) (int, []written, error) {
+	return inTx(ctx, s, who, func(tx cms.Tx) (int, []written, error) {
 		w, err := s.lockWebhook(ctx, tx, who, id)
 		if err != nil {
 			return 0, nil, err
@@ -166,8 +164,6 @@ func (s *Service) ReplayWebhook(ctx context.Context, who Caller, id cms.ID, in I
 		w.Revision++
 		return count, []written{{kind: cms.KindWebhook, id: w.ID}}, tx.UpdateWebhook(ctx, w)
 	})
-	s.webhooks.note()
-	return count, err
 }
 
 // queryOf asks for the events that a webhook gets.

@@ -80,7 +80,7 @@ func (s *Service) CreateWebhook(ctx context.Context, who Caller, in Input[cms.We
 		}
 		return w, wroteWebhook(nil, w), tx.CreateWebhook(ctx, w)
 	})
-	s.webhooks.note()
+	s.webhooks.noteNew()
 	return w, secret, err
 }
 
@@ -157,7 +157,7 @@ func (s *Service) RotateSecret(ctx context.Context, who Caller, id cms.ID, in In
 
 // changeWebhook runs a rule on a locked webhook, and stores what it changes.
 func (s *Service) changeWebhook(ctx context.Context, who Caller, id cms.ID, rule func(cms.Tx, cms.Webhook) (cms.Webhook, error)) (cms.Webhook, error) {
-	w, err := inTx(ctx, s, who, func(tx cms.Tx) (after cms.Webhook, _ []written, err error) {
+	return inTx(ctx, s, who, func(tx cms.Tx) (after cms.Webhook, _ []written, err error) {
 		before, err := s.lockWebhook(ctx, tx, who, id)
 		if err != nil {
 			return after, nil, err
@@ -169,8 +169,6 @@ func (s *Service) changeWebhook(ctx context.Context, who Caller, id cms.ID, rule
 		after.Revision++
 		return after, wroteWebhook(before, after), tx.UpdateWebhook(ctx, after)
 	})
-	s.webhooks.note()
-	return w, err
 }
 
 // lockWebhook checks the right to a webhook before it is locked, so that no tenant

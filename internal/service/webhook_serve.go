@@ -44,15 +44,29 @@ var soleNode = cms.ID{15: 1}
 
 // webhookNode is what a node has of the webhooks that it serves.
 type webhookNode struct {
-	changed chan struct{} // a request of this node has changed a webhook
+	changed chan struct{} // a webhook was changed
 	failing *semaphore.Weighted
+	workers sync.Map // by the ids of their webhooks
 }
 
 func newWebhookNode() *webhookNode {
 	return &webhookNode{changed: make(chan struct{}, 1), failing: semaphore.NewWeighted(maxFailing)}
 }
 
-func (n *webhookNode) note() { signal(n.changed) }
+// note notes that some of these may be webhooks that were changed. One that this node
+// serves sends nothing before it is read again.
+func (n *webhookNode) note(changed ...cms.Subject) {
+	for _, subject := range changed {
+		if known, ok := n.workers.Load(subject.ID); ok {
+			w, _ := known.(*worker)
+			w.touch()
+			signal(n.changed)
+		}
+	}
+}
+
+// noteNew notes that there is a webhook that no node serves.
+func (n *webhookNode) noteNew() { signal(n.changed) }
 
 // server serves the webhooks of one node.
 type server struct {
@@ -137,10 +151,9 @@ func (d *server) poll(ctx context.Context) error {
 		delete(lost, serve.ID)
 		w := d.workers[serve.ID]
 		if w == nil {
-			if w = d.newWorker(serve); w == nil {
-				continue
-			}
+			w = d.newWorker(serve)
 			d.workers[serve.ID] = w
+			d.s.webhooks.workers.Store(serve.ID, w)
 			d.running.Go(w.run)
 		}
 		w.inform(serve.Revision)
@@ -148,6 +161,7 @@ func (d *server) poll(ctx context.Context) error {
 	for id := range lost {
 		d.workers[id].stop()
 		delete(d.workers, id)
+		d.s.webhooks.workers.Delete(id)
 	}
 	return nil
 }
@@ -179,8 +193,9 @@ func (d *server) look(ctx context.Context) error {
 
 // stop ends all workers, and gives their webhooks to other nodes.
 func (d *server) stop() {
-	for _, w := range d.workers {
+	for id, w := range d.workers {
 		w.stop()
+		d.s.webhooks.workers.Delete(id)
 	}
 	d.running.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)

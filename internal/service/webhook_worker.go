@@ -43,7 +43,8 @@ type worker struct {
 	isNew    atomic.Bool
 	due      atomic.Int64 // when the next attempt is due, in milliseconds; 0: look, -1: none
 
-	known   int64 // the revision of the webhook below; -1: none
+	known   int64 // the revision of the webhook below; -1: it has to be read again
+	loaded  bool
 	webhook cms.Webhook
 	secret  string
 	old     string
@@ -130,6 +131,9 @@ func (w *worker) inform(revision int64) {
 		signal(w.wake)
 	}
 }
+
+// touch tells the worker that the webhook was changed.
+func (w *worker) touch() { w.inform(-time.Now().UnixNano()) }
 
 // tick wakes the worker if an attempt is due.
 func (w *worker) tick(now time.Time) {
@@ -237,7 +241,7 @@ func (w *worker) load(ctx context.Context) error {
 		return w.giveUp(ctx, err)
 	}
 	before := w.webhook
-	w.webhook, w.secret, w.old = webhook, secret, old
+	w.webhook, w.secret, w.old, w.loaded = webhook, secret, old, true
 	if len(w.streams) > 0 && sameEvents(before, webhook) && (webhook.StartsAfter == cms.NoID || webhook.StartsAfter == w.generation) {
 		w.known = revision
 		return w.loadReplays(ctx)
@@ -397,7 +401,7 @@ func (w *worker) withoutStored(ctx context.Context, read []*message) ([]*message
 // readDue reads the attempts that are due, and sends them.
 func (w *worker) readDue(ctx context.Context) error {
 	due, now := w.due.Load(), w.s.now()
-	if due < 0 || due > now.UnixMilli() || len(w.retries) >= maxRetries || w.known < 0 {
+	if due < 0 || due > now.UnixMilli() || len(w.retries) >= maxRetries || !w.loaded {
 		return nil
 	}
 	deliveries, err := w.s.store.NextDeliveries(ctx, w.id, 2*maxRetries+1)

@@ -4,8 +4,8 @@
 --   galley migrate --database-url ...
 --   psql --set ON_ERROR_STOP=1 --single-transaction --file partition.sql ...
 --
--- Every key of these tables has the site, so they keep all their constraints
--- and indexes, under the same names. audit and directory are found by other
+-- Every key of these tables has the site, so they keep all their constraints,
+-- indexes and triggers, under the same names. audit and directory are found by other
 -- things than the site, and stay whole.
 do $$
 declare
@@ -13,7 +13,7 @@ declare
   split text;
   old record;
 begin
-  foreach split in array array['page', 'page_past', 'content', 'pathname', 'publish', 'redirect', 'redirect_past'] loop
+  foreach split in array array['page', 'page_past', 'content', 'pathname', 'publish', 'redirect', 'redirect_past', 'search_gram', 'search_page'] loop
     execute format('alter table %I rename to whole', split);
     if exists (select from whole) then
       raise exception 'table % is not empty', split;
@@ -27,6 +27,11 @@ begin
     for old in select c.relname as name, pg_get_indexdef(c.oid) as definition
         from pg_index i join pg_class c on c.oid = i.indexrelid where i.indrelid = 'whole'::regclass loop
       execute format('drop index %I', old.name);
+      execute regexp_replace(old.definition, ' ON \S+ ', format(' ON %I ', split));
+    end loop;
+    for old in select tgname as name, pg_get_triggerdef(oid) as definition
+        from pg_trigger where tgrelid = 'whole'::regclass and not tgisinternal loop
+      execute format('drop trigger %I on whole', old.name);
       execute regexp_replace(old.definition, ' ON \S+ ', format(' ON %I ', split));
     end loop;
     drop table whole;

@@ -63,11 +63,13 @@ if [ ${#missing[@]} -gt 0 ]; then
 	install_missing
 fi
 
-# The npm package that a test runs. Its lockfile has the hashes of everything.
-cd "$(dirname "$0")/../cmd/galley/testdata/runtime"
-if [ node_modules/.package-lock.json -nt package-lock.json ]; then
-	echo "deps: @makeswift/runtime: $PWD/node_modules"
-else
-	echo "deps: @makeswift/runtime: missing, npm ci in $PWD"
-	npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
-fi
+# The npm packages that tests run. Their lockfiles have the hashes of everything.
+cd "$(dirname "$0")/.."
+for folder in cmd/galley/testdata/runtime examples/webhooks/node internal/httpapi/testdata/document; do
+	if [ $folder/node_modules/.package-lock.json -nt $folder/package-lock.json ]; then
+		echo "deps: npm packages: $folder/node_modules"
+	else
+		echo "deps: npm packages: missing, npm ci in $folder"
+		(cd $folder && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
+	fi
+done

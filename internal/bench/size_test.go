@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -237,6 +238,51 @@ func BenchmarkPublishChanges(b *testing.B) {
 					b.StartTimer()
 				}
 				b.ReportMetric(float64(changes*b.N)/b.Elapsed().Seconds(), "pages/s")
+			})
+		}
+	})
+}
+
+// BenchmarkReview reads pages of a list of 10,000 changes: the first one after an edit, for
+// which the whole list is read, and later ones.
+func BenchmarkReview(b *testing.B) {
+	const pages, changes = 20_000, 10_000
+	onBothEngines(b, func(b *testing.B, f *fixture) {
+		site := f.newSite(b, pages)
+		f.publish(b, site.id)
+		for some := range slices.Chunk(site.pages[:changes], 1000) {
+			f.edit(b, sizedSite{site.id, some}, `"title":"Edit of %d, %d and %d"`)
+		}
+		list := "/v2/sites/" + site.id + "/changes?limit=100"
+		b.Run("first", func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				f.send(b, "PATCH", "/v6/pages/"+site.pages[0].ID, `{"title":"`+strconv.Itoa(rand.IntN(1_000_000))+`"}`)
+				b.StartTimer()
+				f.send(b, "GET", list, "")
+			}
+		})
+		b.Run("next", func(b *testing.B) {
+			for b.Loop() {
+				f.send(b, "GET", list+"&startingAfter="+site.pages[rand.IntN(changes)].ID, "")
+			}
+		})
+	})
+}
+
+// BenchmarkSummary reads the summaries of a small and a large site after an edit of each.
+func BenchmarkSummary(b *testing.B) {
+	onBothEngines(b, func(b *testing.B, f *fixture) {
+		for _, pages := range []int{100, 100_000} {
+			site := f.newSite(b, pages)
+			f.publish(b, site.id)
+			b.Run(strconv.Itoa(pages), func(b *testing.B) {
+				for b.Loop() {
+					b.StopTimer()
+					f.send(b, "PATCH", "/v6/pages/"+site.pages[0].ID, `{"title":"`+strconv.Itoa(rand.IntN(1_000_000))+`"}`)
+					b.StartTimer()
+					f.send(b, "GET", "/v2/sites/"+site.id+"/summary", "")
+				}
 			})
 		}
 	})

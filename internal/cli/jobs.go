@@ -44,6 +44,7 @@ func (c *serveCommand) jobs(svc *service.Service, store *sqlstore.Store, registr
 		server.Job{Name: "send to webhooks", Every: time.Second, First: time.Millisecond, Run: serveWebhooks(svc, log)},
 		server.Job{Name: "check notifications", Every: 5 * time.Second, First: time.Second, Run: checkNotifications(svc, registry, log)},
 		server.Job{Name: "measure the database", Every: time.Minute, First: time.Second, Run: measureStore(store, registry)},
+		server.Job{Name: "index pages", Every: 5 * time.Second, First: time.Second, Run: svc.IndexPages},
 		oneNode(svc, "purge ended previews", time.Hour, svc.PurgePreviews),
 		server.Job{Name: "save when apps were used", Every: time.Minute, Run: svc.SaveUsage, AtStop: true},
 		oneNode(svc, "delete old idempotency keys", 10*time.Minute, svc.ForgetAnswers),

@@ -60,7 +60,7 @@ func (q AuditQuery) Admits(e AuditEntry) bool {
 
 // Range is the time range of the query as ids. The end is exclusive.
 func (q AuditQuery) Range() (from, to ID) {
-	from, to = NoID, lastID
+	from, to = NoID, LastID
 	if q.Since != nil {
 		from = AuditBefore(*q.Since)
 	}

@@ -9,8 +9,8 @@ type ID = uuid.UUID
 // NoID is the id that no resource has.
 var NoID = uuid.Nil
 
-// lastID is above the id of every resource.
-var lastID = uuid.Max
+// LastID is above the id of every resource.
+var LastID = uuid.Max
 
 // The random pool saves system calls. Ids are no secrets.
 func init() { uuid.EnableRandPool() }
@@ -27,7 +27,7 @@ func ParseID(s string) (ID, bool) {
 	}
 	id, err := uuid.Parse(s)
 	if id == NoID && err == nil {
-		id = lastID
+		id = LastID
 	}
 	return id, err == nil
 }

@@ -294,8 +294,16 @@ type PageQuery struct {
 	// Status is a filter of the draft; 0: none. A store may list pages that are new or
 	// changed in place of each other, and both in place of live ones.
 	Status StatusSet
+	Search string // folded, in the pathname, name or title; "": all
 	After  *PagePosition
 	Limit  int
+}
+
+// Finds reports whether the pathname, name or title of a row contains what is searched
+// for.
+func (q PageQuery) Finds(r PageRow) bool {
+	contains := func(s *string) bool { return s != nil && strings.Contains(Fold(*s), q.Search) }
+	return q.Search == "" || contains(&r.Values.Pathname) || contains(r.Name) || contains(r.Values.Title)
 }
 
 // Compare orders two positions, first to last in the list.

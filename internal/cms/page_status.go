@@ -15,14 +15,15 @@ const (
 // PageStatuses lists all states.
 var PageStatuses = []PageStatus{PageNew, PageChanged, PageLive, PageDeleted}
 
-// StatusOf compares the draft of a page with what is live, which is nil for nothing.
+// StatusOf compares the draft of a page with what is live, which is nil for nothing. A
+// draft has changed if a publish would list a change of it.
 func StatusOf(draft Page, live *Page, locales Locales) PageStatus {
 	switch {
 	case draft.DeletedAt != nil:
 		return PageDeleted
 	case live == nil:
 		return PageNew
-	case IsClean(&draft, live, locales):
+	case len(Changes(live, &draft, locales)) == 0:
 		return PageLive
 	}
 	return PageChanged

@@ -277,6 +277,7 @@ type RedirectQuery struct {
 	LocaleIDs    []ID // nil: all
 	SourcePrefix string
 	Under        string // only sources at and below this pathname, by segments; "": all
+	Deleted      bool   // the deleted ones of the draft instead
 	After        *PagePosition
 	Limit        int
 }

@@ -97,7 +97,7 @@ type Reader interface {
 	// Revision is a number that changes with the site and its locales.
 	Revision(ctx context.Context, siteID ID) (int64, error)
 	// Pages lists up to q.Limit+1 rows after the position, without their contents, in
-	// one statement.
+	// one statement unless it searches.
 	Pages(ctx context.Context, q PageQuery, withPaths bool) ([]ListedPage, error)
 	// HiddenLive are the pages that were last live with locales that are hidden,
 	// with the values of those locales alone.
@@ -112,6 +112,9 @@ type Reader interface {
 	Content(ctx context.Context, siteID ID, digest Digest) ([]byte, error)
 	// ContentSite is the first site after one, by id, that has contents.
 	ContentSite(ctx context.Context, after ID) (ID, error)
+	// UnindexedSite is the first site after one, by id, that has pages which the index
+	// of searches does not have yet.
+	UnindexedSite(ctx context.Context, after ID) (ID, error)
 	// UnusedContents are contents of a site from before the given time that no page
 	// refers to, in any version.
 	UnusedContents(ctx context.Context, siteID ID, before time.Time) ([]Digest, error)
@@ -199,6 +202,12 @@ type Reader interface {
 	PagesSince(ctx context.Context, siteID ID, seq int64) ([]ID, error)
 	// CountPages returns how many pages and rows the draft or live version has.
 	CountPages(ctx context.Context, siteID ID, version Version) (pages, rows int, err error)
+	// SiteCounts are the counts of a site's draft by locale, at a cost that does not
+	// grow with the site; nil before CountSite if the site is older than counting.
+	SiteCounts(ctx context.Context, siteID ID) (map[ID]SiteCounts, error)
+	// Scheduled returns how many publishes of a site are scheduled, and the time of the
+	// first.
+	Scheduled(ctx context.Context, siteID ID) (count int, next *time.Time, err error)
 
 	// KeptAnswer finds an answer stored since the given time.
 	KeptAnswer(ctx context.Context, credential ID, key string, since time.Time) (KeptAnswer, error)
@@ -269,6 +278,9 @@ type Tx interface {
 	// given time, and returns them.
 	PurgeSites(ctx context.Context, before time.Time, limit int) ([]Site, error)
 
+	// CountSite counts a site that is older than counting.
+	CountSite(ctx context.Context, siteID ID) error
+
 	// CreateLocale and UpdateLocale return Conflict when the code is taken.
 	CreateLocale(ctx context.Context, l Locale) error
 	UpdateLocale(ctx context.Context, l Locale) error
@@ -280,6 +292,10 @@ type Tx interface {
 	UpdatePage(ctx context.Context, before, after Page) error
 	// UpdatePages is UpdatePage for many pages.
 	UpdatePages(ctx context.Context, changes []PageChange) error
+
+	// IndexPages adds some pages to the index of searches, and reports whether there
+	// may be more.
+	IndexPages(ctx context.Context, siteID ID) (more bool, err error)
 
 	// PutContents stores contents, or the time at which old ones are stored again.
 	PutContents(ctx context.Context, siteID ID, contents []Content, now time.Time) error

@@ -231,7 +231,11 @@ func (a *API) respond(w http.ResponseWriter, r *request) (response, error) {
 		r.query.version = r.who.DefaultVersion()
 	}
 	r.query.locale = cmp.Or(r.query.locale, r.who.DefaultLocale())
-	allowed := r.who.Allow(r.scope(), r.endpoint.audience)
+	scope := r.endpoint.scope
+	if r.endpoint.name == "publishSite" {
+		scope = publishScope(r)
+	}
+	allowed := r.who.Allow(scope, r.endpoint.audience)
 	if scope, also := alsoNeeds[r.endpoint.name]; also && allowed == nil {
 		allowed = r.who.Allow(scope, appsOnly)
 	}

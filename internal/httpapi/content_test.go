@@ -426,7 +426,7 @@ func TestResolveIncludesContent(t *testing.T) {
 				t.Errorf("%s: %s", path, r.body)
 			}
 		}
-		if r := c.must(t, 200, "GET", "/v2/resolve?url=https://www.example.com/fr/about", ""); strings.Contains(string(r.body), `"content"`) {
+		if r := c.must(t, 200, "GET", "/v2/resolve?url=https://www.example.com/fr/about", ""); strings.Contains(string(r.body), `"content":`) {
 			t.Errorf("content without being asked for: %s", r.body)
 		}
 	})

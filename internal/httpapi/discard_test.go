@@ -74,6 +74,64 @@ func TestDiscardOfASelection(t *testing.T) {
 	})
 }
 
+func TestDiscardOfRedirects(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		p := selectedShop(t, s)
+		live := s.newRedirect(t, p.site, "/live", "/a")
+		p.publish(t, p.site, `{"redirectIds":["`+live+`"]}`)
+		s.must(t, 204, "DELETE", "/v2/redirects/"+live, "")
+		edited := p.changes(t, p.site)
+		// Redirects that leave the draft count as much as they like: the guard is about pages.
+		var created []string
+		for i := range 12 {
+			created = append(created, s.newRedirect(t, p.site, fmt.Sprintf("/r%d", i), "/a"))
+		}
+		discard := func(body string, pages, redirects int) {
+			t.Helper()
+			r := p.must(t, 200, "POST", "/v2/sites/"+p.site+"/discard", body)
+			checkEqual(t, body, fmt.Sprintf(`{"object":"discard","pages":%d,"redirects":%d}`, pages, redirects), strings.TrimSpace(string(r.body)))
+		}
+		discard(`{"redirectIds":["`+created[0]+`","`+created[1]+`"]}`, 0, 2)
+		discard(`{"pageIds":["`+p.off+`"],"redirectIds":["`+created[2]+`"],"confirm":false}`, 1, 1)
+		discard(`{"redirectIds":["`+created[3]+`"],"locales":["fr"]}`, 0, 0)
+		checkEqual(t, "left", len(edited)-1+9, len(p.changes(t, p.site)))
+		discard("", 1, 10)
+		checkEqual(t, "nothing is left", []string{}, p.changes(t, p.site))
+		checkEqual(t, "the deleted one is back", []string{"/live -> /a"}, s.redirects(t, p.site, ""))
+		discard(`{"redirectIds":null}`, 0, 0)
+		target := "/v2/sites/" + p.site + "/discard"
+		checkEqual(t, "fields", []string{"confirm", "redirectIds"}, p.must(t, 400, "POST", target, `{"redirectIds":[],"confirm":"yes"}`).fields(t))
+		p.must(t, 404, "POST", target, `{"redirectIds":["`+p.page+`"]}`)
+		p.must(t, 404, "POST", target, `{"redirectIds":["`+s.newRedirect(t, newShop(t, s).site, "/x", "/a")+`"]}`)
+	})
+}
+
+// The guard counts pages that leave the draft: those that were edited or come back do
+// not, nor do those that are deleted already.
+func TestDiscardGuardCountsPagesThatLeave(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		siteID, _ := s.newSite(t)
+		p := &shop{system: s, site: siteID}
+		manyPages(t, s, siteID, 12)
+		ids := s.must(t, 200, "GET", "/v6/pages?limit=100&siteId="+siteID, "").strs(t, "id")
+		for _, id := range ids[:10] {
+			p.remove(t, id)
+		}
+		p.edit(t, ids[10], `{"title":"Other"}`)
+		var ops []string
+		for i := range 11 {
+			ops = append(ops, fmt.Sprintf(`{"op":"create","pathname":"/new-%d"}`, i))
+		}
+		p.batch(t, siteID, ops)
+		created := s.must(t, 200, "GET", "/v6/pages?limit=100&status=new&siteId="+siteID, "").strs(t, "id")
+		p.remove(t, created[0])
+		message := p.must(t, 409, "POST", "/v2/sites/"+siteID+"/discard", "").str(t, "message")
+		checkEqual(t, message, true, strings.Contains(message, "delete 10 of 12 pages"))
+		p.discard(t, `{"pageIds":["`+strings.Join(created[2:], `","`)+`"]}`, 9)
+		p.discard(t, "", 12)
+	})
+}
+
 func TestDiscardThatIsRefused(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *system) {
 		t.Run("what is not there", func(t *testing.T) {

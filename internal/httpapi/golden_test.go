@@ -132,6 +132,12 @@ var golden = map[string]func(t *testing.T, e example) reply{
 	"duplicateSite": func(t *testing.T, e example) reply {
 		return e.call(t, "POST", "/v2/sites/"+e.site+"/duplicate", `{"name":"Twin"}`)
 	},
+	"getSiteSummary": func(t *testing.T, e example) reply {
+		e.publish(t)
+		e.must(t, 200, "PATCH", "/v6/pages/"+e.page, `{"isOnline":false}`)
+		e.must(t, 201, "POST", "/v2/sites/"+e.site+"/publish", `{"publishAt":"2100-01-31T12:00:00Z"}`)
+		return e.call(t, "GET", "/v2/sites/"+e.site+"/summary", "")
+	},
 	"rotateSiteKey": func(t *testing.T, e example) reply {
 		return e.call(t, "POST", "/v2/sites/"+e.site+"/rotate-key", "")
 	},

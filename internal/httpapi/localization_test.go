@@ -72,10 +72,15 @@ func (s *system) localize(t *testing.T, pageID, locale, body string) {
 	s.must(t, 200, "PATCH", "/v6/pages/"+pageID+"?locale="+locale, body)
 }
 
-var localizationsField = regexp.MustCompile(`"localizations":\[[^\]]*\],`)
+// localizationsField matches the fields that name the locales with overrides, and what
+// they override.
+var localizationsField = regexp.MustCompile(`"localizations":\[[^\]]*\],|,"overrides":\[[^\]]*\]`)
 
-// views is what readers of some locales see, byte for byte, but for the field
-// that names the locales with overrides.
+// statusField matches the status of a page of the draft.
+var statusField = regexp.MustCompile(`,"status":"[a-z]+"`)
+
+// views is what readers of some locales see, byte for byte, but for the fields
+// about overrides.
 func (m *multilingual) views(t *testing.T, locales ...string) map[string]string {
 	t.Helper()
 	seen := map[string]string{}

@@ -170,6 +170,7 @@ var matrix = []cellRow{
 	{"restoreSite", swapped(namedSite), "", "", 200, restores},
 	{"duplicateSite", namedSite, "", `{"name":"Twin"}`, 201, writes},
 	{"rotateSiteKey", namedSite, "", `{}`, 200, writes},
+	{"getSiteSummary", namedSite, "", "", 200, readsPublishes},
 	{"listSitePages", namedSite, "", "", 200, reads},
 
 	{"resolveUrl", namedSite, "?url=/&siteId={id}", "", 200, reads},

@@ -42,16 +42,16 @@ func Document(version string) []byte {
 		"info": schema{
 			"title": "Galley", "version": version, "description": documentText,
 			"license": schema{"name": "Apache-2.0", "identifier": "Apache-2.0"},
+			"contact": schema{"name": "The Galley project"},
 		},
 		"servers":  []schema{{"url": "/"}},
-		"security": []schema{{"apiKey": []string{}}, {"bearer": []string{}}},
+		"security": []schema{{"apiKey": []string{}}},
 		"tags":     documentTags,
 		"paths":    paths,
 		"components": schema{
 			"schemas": g.schemas,
 			"securitySchemes": schema{
-				"apiKey": schema{"type": "apiKey", "in": "header", "name": "x-api-key", "description": "An App API key (sk_…), a Site API key (a UUID) or the token of a preview (pv_…)."},
-				"bearer": schema{"type": "http", "scheme": "bearer", "description": "The same keys as a bearer token."},
+				"apiKey": schema{"type": "apiKey", "in": "header", "name": "x-api-key", "description": "An App API key (sk_…), a Site API key (a UUID) or the token of a preview (pv_…). The header `Authorization: Bearer` takes the same keys instead."},
 			},
 			"responses": g.errorResponses(),
 			"headers":   headerSchemas,
@@ -108,26 +108,29 @@ func (g generator) operation(e *endpoint) schema {
 // operations documents the paths for operators, and those that need no key.
 func (g generator) operations() map[string]schema {
 	const public, forOperators = false, true
-	text, status := schema{"type": "string"}, g.of(typ[Status]())
+	text, status, onlyGet := schema{"type": "string"}, g.of(typ[Status]()), []int{405}
 	operations := map[string]schema{}
 	for _, o := range []struct {
-		path, name, summary, mediaType string
-		content                        schema
-		operator                       bool
-		errors                         []int
+		path, name, summary, detail, mediaType string
+		content                                schema
+		operator                               bool
+		errors                                 []int
 	}{
-		{"/healthz", "getHealth", "Check that the process runs", "application/json", status, public, nil},
-		{"/readyz", "getReadiness", "Check that the server can take requests", "application/json", status, public, []int{503}},
-		{"/openapi.json", "getDocument", "Get this document", "application/json", schema{"type": "object"}, public, nil},
-		{"/docs", "getReference", "Show this document in a browser", "text/html", text, public, nil},
-		{"/metrics", "getMetrics", "Get metrics for Prometheus", "text/plain", text, forOperators, usualErrors},
-		{"/debug/pprof/", "listProfiles", "List profiles of the program", "text/html", text, forOperators, usualErrors},
+		{"/healthz", "getHealth", "Check that the process runs", "Does not use the store.", "application/json", status, public, onlyGet},
+		{"/readyz", "getReadiness", "Check that the server can take requests", "Returns 503 while the store does not answer or the server stops.", "application/json", status, public, []int{405, 503}},
+		{"/openapi.json", "getDocument", "Get this document", "Returns the document of the version that runs.", "application/json", schema{"type": "object"}, public, onlyGet},
+		{"/docs", "getReference", "Show this document in a browser", "Returns a page that loads nothing from elsewhere.", "text/html", text, public, onlyGet},
+		{"/metrics", "getMetrics", "Get metrics for Prometheus", "", "text/plain", text, forOperators, usualErrors},
+		{"/debug/pprof/{profile}", "getProfile", "Get a profile of the program", "Returns a profile for `go tool pprof`: heap, goroutine, allocs, profile and others.", "application/octet-stream", schema{"type": "string", "format": "binary"}, forOperators, append(slices.Clone(usualErrors), 404)},
 	} {
 		success := schema{"description": "OK", "content": schema{o.mediaType: schema{"schema": o.content}}, "headers": schema{"X-Request-Id": ref("headers", "X-Request-Id")}}
-		op := schema{"operationId": o.name, "summary": o.summary, "tags": []string{"Operations"}, "responses": schema{"200": success}}
+		op := schema{"operationId": o.name, "summary": o.summary, "description": o.detail, "tags": []string{"Operations"}, "responses": schema{"200": success}}
 		addErrors(op["responses"].(schema), o.errors)
+		if params := g.pathParameters(o.path); params != nil {
+			op["parameters"] = params
+		}
 		if o.operator {
-			op["description"], success["headers"] = "For App keys with scope `operator`.", commonHeaders()
+			op["description"], success["headers"] = strings.TrimSpace(o.detail+"\n\nFor App keys with scope `operator`."), commonHeaders()
 		} else {
 			op["security"] = []schema{}
 		}
@@ -146,13 +149,7 @@ func addErrors(responses schema, statuses []int) {
 }
 
 func (g generator) parameters(e *endpoint) []schema {
-	var params []schema
-	for segment := range strings.SplitSeq(e.path(), "/") {
-		if name, ok := strings.CutPrefix(segment, "{"); ok {
-			name = strings.TrimSuffix(name, "}")
-			params = append(params, schema{"name": name, "in": "path", "required": true, "description": pathParams[name].doc, "schema": pathParams[name].schema})
-		}
-	}
+	params := g.pathParameters(e.path())
 	for _, p := range e.params {
 		s := maps.Clone(p.schema)
 		if !p.required {
@@ -162,6 +159,16 @@ func (g generator) parameters(e *endpoint) []schema {
 	}
 	for _, header := range headerParams[e.method] {
 		params = append(params, schema{"name": header.name, "in": "header", "required": false, "description": header.doc, "schema": header.schema})
+	}
+	return params
+}
+
+func (g generator) pathParameters(path string) (params []schema) {
+	for segment := range strings.SplitSeq(path, "/") {
+		if name, ok := strings.CutPrefix(segment, "{"); ok {
+			name = strings.TrimSuffix(name, "}")
+			params = append(params, schema{"name": name, "in": "path", "required": true, "description": pathParams[name].doc, "schema": pathParams[name].schema})
+		}
 	}
 	return params
 }
@@ -243,9 +250,6 @@ func errorName(status int) string {
 func (g generator) errorResponses() schema {
 	responses := schema{}
 	for code, status := range statuses {
-		if status == http.StatusMethodNotAllowed {
-			continue // no operation has it
-		}
 		r := schema{
 			"description": fmt.Sprintf("%s (`%s`)", http.StatusText(status), code),
 			"headers":     commonHeaders(),
@@ -263,6 +267,10 @@ func (g generator) errorResponses() schema {
 func (g generator) of(t reflect.Type) schema {
 	if s, ok := scalarSchemas[t]; ok {
 		return s
+	}
+	if s, ok := namedScalars[t]; ok {
+		g.schemas[t.Name()] = s
+		return ref("schemas", t.Name())
 	}
 	if t == typ[PageResult]() {
 		return schema{"anyOf": []schema{g.of(typ[Page]()), g.of(typ[DeletedPage]())}}
@@ -288,10 +296,54 @@ func (g generator) of(t reflect.Type) schema {
 		if _, ok := g.schemas[name]; !ok {
 			g.schemas[name] = schema{} // a type may refer to itself
 			g.schemas[name] = g.object(t)
+			if variants, ok := operationFields[t]; ok {
+				g.schemas[name] = g.oneOf(name, variants)
+			}
 		}
 		return ref("schemas", name)
 	}
 	panic("no schema for " + t.String())
+}
+
+// operationFields are the fields that each operation of a batch takes, and those that
+// it must have.
+var operationFields = map[reflect.Type]map[cms.BatchOp]operationShape{
+	typ[PageOperation](): {
+		cms.OpCreate: {without: []string{"pageId", "locale"}, required: []string{"op", "pathname"}},
+		cms.OpUpdate: {without: []string{"localizations"}, required: []string{"op"}},
+		cms.OpDelete: {only: []string{"op", "pageId", "pathname", "locale"}, required: []string{"op"}},
+	},
+	typ[RedirectOperation](): {
+		cms.OpCreate: {without: []string{"redirectId"}, required: []string{"op", "source", "target"}},
+		cms.OpUpdate: {required: []string{"op"}},
+		cms.OpDelete: {only: []string{"op", "redirectId", "source", "locale"}, required: []string{"op"}},
+	},
+}
+
+type operationShape struct{ without, only, required []string }
+
+// oneOf splits the schema of an operation by what it does.
+func (g generator) oneOf(name string, shapes map[cms.BatchOp]operationShape) schema {
+	whole := g.schemas[name].(schema)
+	var variants []schema
+	mapping := schema{}
+	for _, op := range cms.BatchOps {
+		shape, properties := shapes[op], schema{}
+		for field, s := range whole["properties"].(schema) {
+			if !slices.Contains(shape.without, field) && (shape.only == nil || slices.Contains(shape.only, field)) {
+				properties[field] = s
+			}
+		}
+		kind := maps.Clone(properties["op"].(schema))
+		delete(kind, "enum")
+		kind["const"], kind["example"] = op, op
+		properties["op"] = kind
+		variant := strings.ToUpper(string(op[:1])) + string(op[1:]) + name
+		g.schemas[variant] = schema{"type": "object", "properties": properties, "required": shape.required, "additionalProperties": false}
+		variants = append(variants, ref("schemas", variant))
+		mapping[string(op)] = "#/components/schemas/" + variant
+	}
+	return schema{"oneOf": variants, "discriminator": schema{"propertyName": "op", "mapping": mapping}}
 }
 
 // schemaName is the Go name of a type; a list is named after its items.
@@ -313,11 +365,16 @@ func (g generator) object(t reflect.Type) schema {
 			continue
 		}
 		s := maps.Clone(g.of(f.Type))
-		isBody = isBody || strings.HasPrefix(f.Type.Name(), "Opt[")
+		isOpt := strings.HasPrefix(f.Type.Name(), "Opt[")
+		isBody = isBody || isOpt
 		if f.Tag.Get("nullable") == "true" {
 			s = withNull(s)
 		}
 		applyTags(s, f.Tag)
+		if value, ok := f.Tag.Lookup("default"); ok && isOpt { // some generators require fields that have a default
+			delete(s, "default")
+			s["description"] = fmt.Sprintf("%s The default is `%s`.", s["description"], value)
+		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		properties[name] = s
 	}
@@ -357,6 +414,9 @@ func applyTags(s schema, tag reflect.StructTag) {
 			s["enum"] = numbers
 		}
 	}
+	if tag.Get("const") == "true" {
+		s["const"] = true
+	}
 	isText := strings.Contains(fmt.Sprint(s["type"]), "string")
 	for _, key := range []string{"format", "example", "default", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"} {
 		text, ok := tag.Lookup(key)
@@ -378,6 +438,9 @@ func withNull(s schema) schema {
 		return schema{"anyOf": []schema{s, {"type": "null"}}}
 	}
 	s = maps.Clone(s)
+	if choices, ok := s["anyOf"].([]schema); ok {
+		s["anyOf"] = append(slices.Clone(choices), schema{"type": "null"})
+	}
 	switch kind := s["type"].(type) {
 	case string:
 		s["type"] = []string{kind, "null"}
@@ -398,10 +461,10 @@ var scalarSchemas = map[reflect.Type]schema{
 	typ[timestamp]():              timeSchema,
 	typ[time.Time]():              timeSchema,
 	typ[json.RawMessage]():        {"type": "object", "additionalProperties": true},
-	typ[contentText]():            {"type": []string{"object", "array"}},
+	typ[contentText]():            {"anyOf": []schema{{"type": "object", "additionalProperties": true}, {"type": "array", "items": schema{}}}},
 	typ[patchValue]():             {},
 	typ[cms.Digest]():             {"type": "string", "pattern": "^sha256-[0-9a-f]{64}$"},
-	typ[any]():                    {"type": []string{"string", "number", "boolean", "null"}},
+	typ[any]():                    {"anyOf": []schema{{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "null"}}},
 	typ[cms.Scope]():              enumSchema(cms.Scopes),
 	typ[cms.EventType]():          enumSchema(cms.EventTypes),
 	typ[cms.ChangeKind]():         enumSchema(cms.ChangeKinds),
@@ -410,11 +473,15 @@ var scalarSchemas = map[reflect.Type]schema{
 	typ[cms.PublishStatus]():      enumSchema(cms.PublishStatuses),
 	typ[cms.DeliveryStatus]():     enumSchema(cms.DeliveryStatuses),
 	typ[cms.BatchOp]():            enumSchema(cms.BatchOps),
-	typ[cms.Frequency]():          enumSchema(cms.Frequencies),
+	typ[cms.Code]():               enumSchema(slices.Sorted(maps.Keys(statuses))),
 	typ[cms.SiteKeyAccess]():      enumSchema(cms.SiteKeyAccesses),
 	typ[cms.LocaleMode]():         enumSchema(cms.LocaleModes),
 	typ[credentialKind]():         enumSchema(credentialKinds),
 }
+
+// namedScalars are the schemas of types that several objects have, each with the name
+// of its type.
+var namedScalars = map[reflect.Type]schema{typ[cms.Frequency](): enumSchema(cms.Frequencies)}
 
 func enumSchema[T ~string](values []T) schema {
 	list := make([]any, len(values))

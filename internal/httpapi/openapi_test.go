@@ -78,8 +78,8 @@ func TestDocumentHasEveryAddress(t *testing.T) {
 	}
 	store, err := sqlstore.OpenSQLite(t.TempDir(), nil)
 	s := newSystem(t, store, err)
-	for _, path := range []string{"/healthz", "/readyz", "/openapi.json", "/docs", "/metrics", "/debug/pprof/"} {
-		s.must(t, 200, "GET", path, "")
+	for _, path := range []string{"/healthz", "/readyz", "/openapi.json", "/docs", "/metrics", "/debug/pprof/{profile}"} {
+		s.must(t, 200, "GET", strings.ReplaceAll(path, "{profile}", "heap"), "")
 		if _, ok := doc.Paths[path]["get"]; !ok {
 			t.Errorf("%s is not in the document", path)
 		}

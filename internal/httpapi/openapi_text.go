@@ -86,6 +86,7 @@ var bodyExamples = map[string]schema{
 }
 
 var pathParams = map[string]param{
+	"profile":           {doc: "Name of the profile.", schema: schema{"type": "string", "example": "heap"}},
 	"siteId":            {doc: "Site id.", schema: idSchema},
 	"appId":             {doc: "App id.", schema: idSchema},
 	"previewId":         {doc: "Preview id.", schema: idSchema},
@@ -130,19 +131,20 @@ var endpointTexts = map[string]endpointText{
 
 	"listEvents": {"Events", "List events", "Returns what was written, the oldest first. Go on from the last event that you have with `startingAfter`: any event of the workspace is a cursor, whatever the filter, and no event that is committed late is skipped. An app restricted to sites sees the events of those sites; `app.*` and `webhook.*` also need the scope `admin`. Returns 410 if the cursor is older than the events that are kept."},
 
-	"listSites":     {"Sites", "List sites", "Returns the oldest first. An app restricted to sites sees only those."},
-	"createSite":    {"Sites", "Create a site", "Also creates its default locale. Not allowed for an app restricted to sites."},
-	"getSite":       {"Sites", "Get a site", ""},
-	"updateSite":    {"Sites", "Update a site", "Omitted fields stay unchanged. A new default locale does not change the values of pages in any locale."},
-	"deleteSite":    {"Sites", "Delete a site", "The site and everything in it can be restored until it is purged."},
-	"restoreSite":   {"Sites", "Restore a deleted site", "Restores the site and everything in it. Returns 409 if it is not deleted."},
-	"duplicateSite": {"Sites", "Duplicate a site", "Copies settings, locales, routes, and pages with their localizations atomically. The copies have new ids, and the site a new Site key. Not allowed for an app restricted to sites."},
-	"rotateSiteKey": {"Sites", "Rotate a site's key", "The old Site key works until the grace period ends."},
-	"listSitePages": {"Pages", "List the pages of a site", "The same as `GET /v6/pages?siteId=`."},
+	"listSites":      {"Sites", "List sites", "Returns the oldest first. An app restricted to sites sees only those."},
+	"createSite":     {"Sites", "Create a site", "Also creates its default locale. Not allowed for an app restricted to sites."},
+	"getSite":        {"Sites", "Get a site", ""},
+	"updateSite":     {"Sites", "Update a site", "Omitted fields stay unchanged. A new default locale does not change the values of pages in any locale."},
+	"deleteSite":     {"Sites", "Delete a site", "The site and everything in it can be restored until it is purged."},
+	"restoreSite":    {"Sites", "Restore a deleted site", "Restores the site and everything in it. Returns 409 if it is not deleted."},
+	"duplicateSite":  {"Sites", "Duplicate a site", "Copies settings, locales, routes, and pages with their localizations atomically. The copies have new ids, and the site a new Site key. Not allowed for an app restricted to sites."},
+	"rotateSiteKey":  {"Sites", "Rotate a site's key", "The old Site key works until the grace period ends."},
+	"getSiteSummary": {"Sites", "Get the summary of a site", "Returns how many pages, redirects and routes the draft has, and what is published and scheduled. The cost does not grow with the site."},
+	"listSitePages":  {"Pages", "List the pages of a site", "The same as `GET /v6/pages?siteId=`."},
 
 	"listChanges":            {"Publishing", "List changes", "Lists what a publish would change, by page and locale: of the whole site, of selected pages, or of selected locales. Also returns a `summary`, and the `plan`, a hash of all changes: pass it to publish to make live exactly what was reviewed."},
 	"publishSite":            {"Publishing", "Publish", "Makes the draft live atomically: all of it, selected pages, or the values of selected locales. With `publishAt`, schedules it. Returns 200 with a null id if there is nothing to publish."},
-	"discardSite":            {"Publishing", "Discard the draft", "Reverts the draft to the live version atomically: all of it, selected pages, or the values of selected locales. Deletes pages that were never live. Returns 409 if a pathname is no longer free."},
+	"discardSite":            {"Publishing", "Discard the draft", "Reverts the draft to the live version atomically: all of it, selected pages and redirects, or the values of selected locales. Deletes pages and redirects that were never live. Returns 409 if a pathname is no longer free, or if it would delete most pages of the draft without confirm."},
 	"listPublishes":          {"Publishing", "List publishes", "Returns the newest first."},
 	"listScheduledPublishes": {"Publishing", "List scheduled publishes", "Returns those of all sites within reach, the oldest first."},
 	"getPublish":             {"Publishing", "Get a publish", ""},

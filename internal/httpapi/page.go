@@ -26,8 +26,8 @@ type Page struct {
 	Localizations             []PageLocalization `json:"localizations" doc:"The locales, other than the default, that override something of the page."`
 	Locale                    string             `json:"locale" doc:"The locale that is shown: the default one of the site unless another was asked for." example:"en-US"`
 	Content                   *contentText       `json:"content,omitempty" doc:"With include=content: the content, or null."`
-	Status                    *cms.PageStatus    `json:"status" doc:"How the draft of the whole page, overrides included, compares with what is live; null in other versions."`
-	Overrides                 []string           `json:"overrides" nullable:"true" doc:"The fields that are the own ones of the locale that is shown; null for the default locale." example:"[\"title\"]"`
+	Status                    cms.PageStatus     `json:"status,omitempty" doc:"In the draft: how the whole page, overrides included, compares with what is live."`
+	Overrides                 []string           `json:"overrides,omitzero" doc:"In a locale other than the default: the fields that are its own." example:"[\"title\"]"`
 }
 
 // PageLocalization is a locale that overrides something of a page.
@@ -45,10 +45,7 @@ func newPage(v service.PageView) Page {
 		SitemapFrequency: v.Values.SitemapFrequency, CreatedAt: newTimestamp(v.CreatedAt),
 		UpdatedAt: newTimestamp(v.UpdatedAt), PublishedAt: newNullTimestamp(v.PublishedAt),
 		IsOnline: v.Values.IsOnline, ExcludedFromSearchEngines: v.Values.ExcludedFromSearchEngines,
-		Localizations: make([]PageLocalization, len(v.Localizations)), Locale: v.Locale, Overrides: v.Overrides,
-	}
-	if v.Status != "" {
-		p.Status = &v.Status
+		Localizations: make([]PageLocalization, len(v.Localizations)), Locale: v.Locale, Overrides: v.Overrides, Status: v.Status,
 	}
 	for i, l := range v.Localizations {
 		p.Localizations[i] = PageLocalization{Pathname: l.Pathname, Locale: l.Locale, ID: l.LocaleID}
@@ -127,7 +124,7 @@ func (a *API) readPages(r *request) (cms.List[service.PageView], response, error
 	list, err := a.svc.Pages(r.Context(), r.who, service.ReadPages{
 		Query: cms.PageQuery{
 			SiteID: r.site, PathPrefix: q.pathPrefix, Sort: q.sort, Descending: q.descending,
-			IncludeOffline: q.includeOffline, Deleted: q.deleted, Status: q.status, Limit: q.list.Limit,
+			IncludeOffline: q.includeOffline, Deleted: q.deleted, Status: q.status, Search: q.search, Limit: q.list.Limit,
 		},
 		Version: q.version,
 		Locale:  q.locale,

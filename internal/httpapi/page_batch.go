@@ -50,7 +50,7 @@ type PageResult any
 type DeletedPage struct {
 	Object  string `json:"object" enum:"page" doc:"Always page."`
 	ID      cms.ID `json:"id" doc:"Identifier of the page."`
-	Deleted bool   `json:"deleted" doc:"Always true." example:"true"`
+	Deleted bool   `json:"deleted" const:"true" doc:"Always true." example:"true"`
 }
 
 func (b PageBatch) domain(p *cms.Problems, maxContent int64) cms.PageBatch {

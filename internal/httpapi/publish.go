@@ -162,12 +162,10 @@ func newPublishDryRun(d service.DryRun) PublishDryRun {
 	return w
 }
 
-// scope is the scope that a request needs: a dry run of a publish only reads.
-func (r *request) scope() cms.Scope {
-	if r.endpoint.name == "publishSite" {
-		if ask, err := input(r, PublishCreate.domain)(); err == nil && ask.DryRun.Value {
-			return cms.ScopeRead
-		}
+// publishScope is the scope that a publish needs: a dry run only reads.
+func publishScope(r *request) cms.Scope {
+	if ask, err := input(r, PublishCreate.domain)(); err == nil && ask.DryRun.Value {
+		return cms.ScopeRead
 	}
 	return r.endpoint.scope
 }

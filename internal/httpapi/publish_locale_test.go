@@ -36,13 +36,13 @@ func newVersioned(t *testing.T, s *system) *versioned {
 	return v
 }
 
-// all is what readers of every version see, but for the field that names the
-// locales with overrides.
+// all is what readers of every version see, but for the fields about
+// overrides.
 func (v *versioned) all(t *testing.T, locales ...string) map[string]map[string]string {
 	t.Helper()
 	seen := map[string]map[string]string{}
 	for _, ref := range v.refs {
-		seen[ref] = without(v.seen(t, v.site, ref, v.pages, locales...), localizationsField)
+		seen[ref] = without(v.seen(t, v.site, ref, v.pages, locales...), localizationsField, statusField)
 	}
 	return seen
 }

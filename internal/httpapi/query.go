@@ -227,8 +227,9 @@ var (
 			return ""
 		},
 	}
-	paramSearch = searchParam("Only sites whose name contains this, without regard to case; 1 to 200 characters.")
-	paramLabel  = param{
+	paramSearch      = searchParam("Only sites whose name contains this, without regard to case; 1 to 200 characters.")
+	paramSearchPages = searchParam("Only pages whose pathname, name or title contains this in the locale shown, without regard to case; 1 to 200 characters.")
+	paramLabel       = param{
 		name: "label", doc: "Only sites with this label.", schema: schema{"type": "string", "pattern": "^[a-z0-9-]{1,40}$", "example": "shop"},
 		parse: func(q *query, v string) string {
 			if !cms.IsLabel(v) {

@@ -62,7 +62,7 @@ func (b RedirectPatch) domain(p *cms.Problems) cms.RedirectPatch { return clean(
 func (a *API) listRedirects(r *request) (response, error) {
 	q := r.query
 	list, err := a.svc.Redirects(r.Context(), r.who, service.ReadRedirects{
-		SiteID: q.siteID, Version: q.version, Locale: q.locale, SourcePrefix: q.sourcePrefix, List: q.list,
+		SiteID: q.siteID, Version: q.version, Locale: q.locale, SourcePrefix: q.sourcePrefix, Deleted: q.deleted, List: q.list,
 	})
 	res := ok(newList(list.List, newRedirect))
 	res.onSend = list.OnSend

@@ -34,7 +34,7 @@ func (r RedirectResult) MarshalJSON() ([]byte, error) { return encode(r.any), ni
 type DeletedRedirect struct {
 	Object  string `json:"object" enum:"redirect" doc:"Always redirect."`
 	ID      cms.ID `json:"id" doc:"Identifier of the redirect."`
-	Deleted bool   `json:"deleted" doc:"Always true." example:"true"`
+	Deleted bool   `json:"deleted" const:"true" doc:"Always true." example:"true"`
 }
 
 func (b RedirectBatch) domain(p *cms.Problems) cms.RedirectBatch {

@@ -32,7 +32,7 @@ func (a *API) endpoints() []*endpoint {
 		list     = []param{paramLimit, paramAfter}
 		siteList = []param{paramListSiteID, paramLimit, paramAfter}
 		pageRead = []param{paramSiteID, paramVersion, paramLocale}
-		pageList = []param{paramLimit, paramAfter, paramPathPrefix, paramSortBy, paramSortDirection, paramIncludeOffline, paramLocale, paramVersion, paramStatus, paramDeletedPages}
+		pageList = []param{paramLimit, paramAfter, paramPathPrefix, paramSortBy, paramSortDirection, paramIncludeOffline, paramLocale, paramVersion, paramStatus, paramDeletedPages, paramSearchPages}
 		raw      = []param{paramSkipValidation}
 		events   = []param{paramEventSiteID, paramTypes, paramEventSince}
 	)
@@ -70,6 +70,7 @@ func (a *API) endpoints() []*endpoint {
 		{post, "/v2/sites/{siteId}/restore", "restoreSite", write, appsOnly, nil, nil, 200, typ[Site](), a.restoreSite},
 		{post, "/v2/sites/{siteId}/duplicate", "duplicateSite", write, appsOnly, nil, typ[SiteDuplicate](), 201, typ[Site](), a.duplicateSite},
 		{post, "/v2/sites/{siteId}/rotate-key", "rotateSiteKey", write, appsOnly, nil, typ[KeyRotate](), 200, typ[Site](), a.rotateSiteKey},
+		{get, "/v2/sites/{siteId}/summary", "getSiteSummary", read, appsOnly, nil, nil, 200, typ[SiteSummary](), a.getSiteSummary},
 		{get, "/v2/sites/{siteId}/pages", "listSitePages", read, previewToo, pageList, nil, 200, typ[List[Page]](), a.listPages},
 
 		{get, "/v2/sites/{siteId}/sitemap.xml", "getSitemap", read, previewToo, []param{paramOrigin, paramVersion, paramPart}, nil, 200, typ[XMLDocument](), a.getSitemap},
@@ -104,7 +105,7 @@ func (a *API) endpoints() []*endpoint {
 		{patch, "/v2/routes/{routeIdOrPathname...}", "updateRoute", write, appsOnly, append(raw, paramSiteID), typ[RoutePatch](), 200, typ[Route](), a.updateRoute},
 		{del, "/v2/routes/{routeIdOrPathname...}", "deleteRoute", write, appsOnly, inSite, nil, 204, nil, a.deleteRoute},
 
-		{get, "/v2/redirects", "listRedirects", read, previewToo, append([]param{paramListSiteID, paramRedirectLocale, paramSourcePrefix, paramVersion}, list...), nil, 200, typ[List[Redirect]](), a.listRedirects},
+		{get, "/v2/redirects", "listRedirects", read, previewToo, append([]param{paramListSiteID, paramRedirectLocale, paramSourcePrefix, paramVersion, paramDeleted}, list...), nil, 200, typ[List[Redirect]](), a.listRedirects},
 		{post, "/v2/redirects", "createRedirect", write, appsOnly, nil, typ[RedirectCreate](), 201, typ[Redirect](), a.createRedirect},
 		{post, "/v2/redirects/batch", "batchRedirects", write, appsOnly, nil, typ[RedirectBatch](), 200, typ[BatchOfRedirects](), a.batchRedirects},
 		{get, "/v2/redirects/{redirectId}", "getRedirect", read, previewToo, []param{paramVersion}, nil, 200, typ[Redirect](), a.getRedirect},

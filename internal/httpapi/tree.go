@@ -29,7 +29,10 @@ func newPathSegment(s service.PathSegment) PathSegment {
 	w := PathSegment{Object: "pathSegment", Pathname: s.Pathname, RouteID: nullID(s.RouteID), HasChildren: s.Count > 0, Count: s.Count}
 	if s.Page != nil {
 		page := newPage(*s.Page)
-		w.Page = &SegmentPage{page.ID, page.Title, page.Status, page.IsOnline}
+		w.Page = &SegmentPage{ID: page.ID, Title: page.Title, IsOnline: page.IsOnline}
+		if page.Status != "" {
+			w.Page.Status = &page.Status
+		}
 	}
 	return w
 }

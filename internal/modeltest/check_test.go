@@ -197,8 +197,67 @@ func (w *world) check() {
 		w.checkVersion(s, "live", service.VersionRef{Version: cms.Live}, s.Live)
 		w.checkHistory(s)
 		w.checkChanges(s)
+		w.checkSummary(s)
 	}
 }
+
+// checkSummary compares counters with a plain count.
+func (w *world) checkSummary(s *Site) {
+	w.t.Helper()
+	var want service.SiteSummary
+	changed, localized := map[cms.ID]bool{}, map[cms.ID]int{}
+	for _, p := range s.Draft {
+		if p.Deleted {
+			continue
+		}
+		want.Pages++
+		if p.Default["isOnline"] == true {
+			want.Online++
+		}
+		for id := range p.Own {
+			localized[id]++
+		}
+	}
+	want.Offline = want.Pages - want.Online
+	localized[s.Default] = want.Pages
+	for _, c := range s.pending(Selection{}) {
+		changed[c.PageID] = true
+	}
+	want.Changed = len(changed)
+	for _, r := range s.Routes {
+		if !r.Deleted {
+			want.Routes++
+		}
+	}
+	for _, p := range s.Publishes {
+		if p.Status != cms.StatusScheduled {
+			continue
+		}
+		want.Scheduled++
+		if want.NextPublishAt == nil || p.PublishAt.Before(*want.NextPublishAt) {
+			want.NextPublishAt = &p.PublishAt
+		}
+	}
+	for _, l := range s.shown() {
+		want.Locales = append(want.Locales, service.LocaleCount{Locale: l.Code, Localized: localized[l.ID]})
+	}
+	slices.SortFunc(want.Locales, compareCounts)
+	got, err := w.svc.SiteSummary(w.ctx(), w.who, s.ID)
+	w.must(err)
+	slices.SortFunc(got.Locales, compareCounts)
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(service.SiteSummary{}, "LastPublish")); diff != "" {
+		w.t.Fatalf("the summary is another (-model +service):\n%s", diff)
+	}
+	var last cms.ID
+	if n := len(s.wentLive); n > 0 {
+		last = s.wentLive[n-1].ID
+	}
+	if (got.LastPublish == nil) != (last == cms.NoID) || (got.LastPublish != nil && got.LastPublish.ID != last) {
+		w.t.Fatalf("the last publish is %v, want %v", got.LastPublish, last)
+	}
+}
+
+func compareCounts(a, b service.LocaleCount) int { return strings.Compare(a.Locale, b.Locale) }
 
 func (w *world) checkGone(s *Site) {
 	_, err := w.svc.Site(w.ctx(), w.who, s.ID)

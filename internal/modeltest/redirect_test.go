@@ -202,6 +202,12 @@ func (w *redirectWorld) holds() {
 	}
 	routes, err := w.svc.Routes(w.ctx(), w.who, w.site, cms.ListQuery{Limit: 10})
 	w.must(err)
+	sum, err := w.svc.SiteSummary(w.ctx(), w.who, w.site)
+	w.must(err)
+	got, want := []int{sum.Pages, sum.Redirects, sum.Routes}, []int{len(w.pages(draftRef, "")), len(w.redirects(draftRef)), len(routes.Items)}
+	if !slices.Equal(got, want) {
+		w.t.Fatalf("the summary has %v pages, redirects and routes, want %v\n%s", got, want, strings.Join(w.log, "\n"))
+	}
 	for name, ref := range map[string]service.VersionRef{"draft": draftRef, "live": liveRef} {
 		var all []cms.Redirect
 		for _, v := range w.redirects(ref) {

@@ -260,6 +260,31 @@ func (lv localeView) draft(p cms.Page, live *cms.Page) PageView {
 	return view
 }
 
+// statusOf is the status of a page of the draft. What is live is only read if they may
+// differ.
+func statusOf(ctx context.Context, r cms.Reader, page cms.Page, dirty bool, locales cms.Locales) (cms.PageStatus, error) {
+	switch {
+	case page.Version != cms.Draft:
+		return "", nil
+	case !dirty && page.DeletedAt == nil:
+		return cms.PageLive, nil
+	}
+	live, err := liveOf(ctx, r, page)
+	return cms.StatusOf(page, live, locales), err
+}
+
+// liveOf is what is live of a page of the draft; nil for nothing.
+func liveOf(ctx context.Context, r cms.Reader, draft cms.Page) (*cms.Page, error) {
+	if draft.PublishedAt == nil {
+		return nil, nil //nolint:nilnil // it was never live
+	}
+	live, err := r.Page(ctx, draft.SiteID, cms.Live, draft.ID)
+	if cms.CodeOf(err) == cms.CodeNotFound {
+		return nil, nil //nolint:nilnil // it is live no longer
+	}
+	return &live, err
+}
+
 // CreatePage creates a page in the draft.
 func (s *Service) CreatePage(ctx context.Context, who Caller, in Input[cms.NewPage]) (PageView, error) {
 	n, err := in()

@@ -54,7 +54,7 @@ func (s *Service) Pages(ctx context.Context, who Caller, ask ReadPages) (PageLis
 // known snapshot of the site: the rows have the revision of the site.
 func (s *Service) findPages(ctx context.Context, from cms.Source, who Caller, ask ReadPages) (PageList, bool) {
 	f, ok := s.snapshots.GetIfPresent(ask.Query.SiteID)
-	if !ok || ask.Version.Publish != cms.NoID || ask.Query.Status != 0 {
+	if !ok || ask.Version.Publish != cms.NoID || ask.Query.Status != 0 || ask.Query.Search != "" {
 		return PageList{}, false
 	}
 	lv, err := f.in(ask.Locale)

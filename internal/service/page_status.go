@@ -45,31 +45,6 @@ func draftsAndLives(ctx context.Context, r cms.Reader, siteID cms.ID, ids []cms.
 	return drafts, lives, err
 }
 
-// statusOf is the status of a page of the draft. What is live is only read if they may
-// differ.
-func statusOf(ctx context.Context, r cms.Reader, page cms.Page, dirty bool, locales cms.Locales) (cms.PageStatus, error) {
-	switch {
-	case page.Version != cms.Draft:
-		return "", nil
-	case !dirty && page.DeletedAt == nil:
-		return cms.PageLive, nil
-	}
-	live, err := liveOf(ctx, r, page)
-	return cms.StatusOf(page, live, locales), err
-}
-
-// liveOf is what is live of a page of the draft; nil for nothing.
-func liveOf(ctx context.Context, r cms.Reader, draft cms.Page) (*cms.Page, error) {
-	if draft.PublishedAt == nil {
-		return nil, nil //nolint:nilnil // it was never live
-	}
-	live, err := r.Page(ctx, draft.SiteID, cms.Live, draft.ID)
-	if cms.CodeOf(err) == cms.CodeNotFound {
-		return nil, nil //nolint:nilnil // it is live no longer
-	}
-	return &live, err
-}
-
 const (
 	// fewDirty is how many changed pages are sorted in memory. If there are more, the
 	// list is read in its order, since it meets one soon.
@@ -132,7 +107,7 @@ func (f siteSnapshot) listDirty(ctx context.Context, r cms.Reader, q cms.PageQue
 	known := map[cms.ID]cms.PageStatus{}
 	for id, draft := range drafts {
 		status, row := cms.StatusOf(*draft, lives[id], lv.locales), draft.In(lv.localeID)
-		if !q.Status.Admits(status, true) || (!q.IncludeOffline && !row.Values.IsOnline) || !strings.HasPrefix(row.Values.Pathname, q.PathPrefix) {
+		if !q.Status.Admits(status, true) || (!q.IncludeOffline && !row.Values.IsOnline) || !strings.HasPrefix(row.Values.Pathname, q.PathPrefix) || !q.Finds(row) {
 			continue
 		}
 		if q.After != nil && q.Compare(row.Position(q.Sort), *q.After) <= 0 {

@@ -39,17 +39,17 @@ type lastSent struct {
 type walk struct {
 	caller cms.ID
 	query  cms.PageQuery
-	prefix uint64 // of pathnames, which may be long
+	texts  uint64 // of the prefix and the search, which may be long
 }
 
-var prefixSeed = maphash.MakeSeed()
+var textSeed = maphash.MakeSeed()
 
 // walkOf uses the id of the locale, since another one may become the default.
 func walkOf(who Caller, q cms.PageQuery, lv localeView) walk {
-	prefix := maphash.String(prefixSeed, q.PathPrefix)
-	q.LocaleID, q.PathPrefix, q.Under = lv.id, "", "" // the caller decides what is under what
-	q.After, q.Limit = nil, 0                         // the limit may change from request to request
-	return walk{who.ID(), q, prefix}
+	texts := maphash.String(textSeed, q.PathPrefix+"\x00"+q.Search)
+	q.LocaleID, q.PathPrefix, q.Search, q.Under = lv.id, "", "", "" // the caller decides what is under what
+	q.After, q.Limit = nil, 0                                       // the limit may change from request to request
+	return walk{who.ID(), q, texts}
 }
 
 // positionKey is a cursor of a walk.

@@ -69,6 +69,7 @@ type ReadRedirects struct {
 	Version      VersionRef
 	Locale       string // id or code; "": all
 	SourcePrefix string
+	Deleted      bool // the deleted ones of the draft instead
 	List         cms.ListQuery
 }
 
@@ -85,9 +86,12 @@ const sortRedirects cms.PageSort = "redirects"
 // Redirects lists the redirects of a site by source. In a locale it lists those of
 // every locale too.
 func (s *Service) Redirects(ctx context.Context, who Caller, ask ReadRedirects) (RedirectList, error) {
+	if err := who.maySeeTrash(ask.Deleted); err != nil {
+		return RedirectList{}, err
+	}
 	asOf := s.changes.version()
 	return viewSite(ctx, s, who, ofSite(ask.SiteID), func(ctx context.Context, r cms.Reader, f siteSnapshot) (list RedirectList, err error) {
-		q := cms.RedirectQuery{SiteID: ask.SiteID, SourcePrefix: ask.SourcePrefix, Limit: ask.List.Limit}
+		q := cms.RedirectQuery{SiteID: ask.SiteID, SourcePrefix: ask.SourcePrefix, Deleted: ask.Deleted, Limit: ask.List.Limit}
 		if who.Preview != nil {
 			q.Under = who.Preview.PathPrefix
 		}
@@ -101,7 +105,7 @@ func (s *Service) Redirects(ctx context.Context, who Caller, ask ReadRedirects) 
 			}
 		}
 		q.LocaleIDs = f.redirectLocales(lv.id)
-		w := walkOf(who, cms.PageQuery{SiteID: q.SiteID, Version: q.Version, PathPrefix: q.SourcePrefix, Sort: sortRedirects}, lv)
+		w := walkOf(who, cms.PageQuery{SiteID: q.SiteID, Version: q.Version, PathPrefix: q.SourcePrefix, Deleted: q.Deleted, Sort: sortRedirects}, lv)
 		if list.Pure, err = s.redirectPosition(ctx, r, w, &q, ask.List.After); err != nil {
 			return list, err
 		}

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"galley/internal/cms"
 )
 
@@ -97,7 +95,7 @@ type found struct {
 // next finds the first pathname after one, or from one on; "" if there is none.
 func (t *tree) next(ctx context.Context, after string, inclusive bool) (at found, err error) {
 	q := t.query
-	q.After = &cms.PagePosition{Key: cms.SortKey{Text: after}, ID: uuid.Max}
+	q.After = &cms.PagePosition{Key: cms.SortKey{Text: after}, ID: cms.LastID}
 	if inclusive {
 		q.After.ID = cms.NoID
 	}

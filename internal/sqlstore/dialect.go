@@ -27,8 +27,8 @@ type dialect struct {
 	analyze    string // prefix of a table whose statistics are to be gathered
 	// bulkJoins turns nested loops off in the transaction, and anyJoins on again.
 	bulkJoins, anyJoins string
-	// among returns the condition that a column has one of some values, all strings
-	// or all ids, and its arguments.
+	// among returns the condition that a column has one of some values, all strings,
+	// all ids or all int64, and its arguments.
 	among func(column string, values []any) (condition string, args []any)
 	// merge unites selects that each have an index in the given order, so that the
 	// engine reads no more of each than the result needs.

@@ -49,7 +49,7 @@ func (s *Store) Snapshot(ctx context.Context, use func(*Snapshot) error) error {
 
 // Count returns the number of all rows.
 func (s *Snapshot) Count(ctx context.Context) (total int64, err error) {
-	for _, name := range s.schema.names {
+	for _, name := range s.schema.stored() {
 		n, err := value[int64](ctx, s.queries, `select count(*) from `+name)
 		if err != nil {
 			return 0, err
@@ -59,9 +59,9 @@ func (s *Snapshot) Count(ctx context.Context) (total int64, err error) {
 	return total, nil
 }
 
-// Dump sends every row of every table. The rows of a table have no order.
+// Dump sends every row of every table that is no index. The rows of a table have no order.
 func (s *Snapshot) Dump(ctx context.Context, to Sink) error {
-	for _, name := range s.schema.names {
+	for _, name := range s.schema.stored() {
 		if err := s.dumpTable(ctx, s.schema.tables[name], to); err != nil {
 			return fmt.Errorf("table %s: %w", name, err)
 		}

@@ -22,6 +22,12 @@ type schema struct {
 	indexes []string
 }
 
+// stored are the tables whose rows are in a backup. The index of searches is derived
+// from them: a load marks the pages that it stores.
+func (s *schema) stored() []string {
+	return slices.DeleteFunc(slices.Clone(s.names), func(name string) bool { return strings.HasPrefix(name, "search_") })
+}
+
 type table struct {
 	name    string
 	names   []string // of the columns
@@ -72,7 +78,7 @@ func schemaAt(ctx context.Context, version int64) (found *schema, err error) {
 
 func (q queries) readSchema(ctx context.Context) (*schema, error) {
 	// A table can only refer to one that was created before.
-	names, err := q.names(ctx, `select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name <> ? order by rowid`, versionTable)
+	names, err := q.names(ctx, `select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not in (?, ?) order by rowid`, versionTable, countTable)
 	if err != nil {
 		return nil, err
 	}

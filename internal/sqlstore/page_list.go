@@ -19,6 +19,9 @@ const listColumns = `id, locale_id, own, name, pathname, title, description, can
 	sitemap_priority, sitemap_frequency, is_online, no_index, created_at, updated_at, published_at, deleted_at, since`
 
 func (q queries) Pages(ctx context.Context, pq cms.PageQuery, withPaths bool) ([]cms.ListedPage, error) {
+	if pq.Search != "" {
+		return q.searchPages(ctx, pq, withPaths)
+	}
 	l := cms.ListedPage{PageRow: cms.PageRow{Page: cms.Page{SiteID: pq.SiteID, Version: pq.Version}}}
 	if _, past := pq.Version.Past(); past {
 		l.Version = cms.Live

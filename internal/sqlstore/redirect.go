@@ -73,6 +73,9 @@ func (q queries) RedirectsByID(ctx context.Context, siteID cms.ID, version cms.V
 
 func (q queries) Redirects(ctx context.Context, rq cms.RedirectQuery) ([]cms.Redirect, error) {
 	where, args := `source >= ?`+notDeleted(rq.Version), []any{rq.SourcePrefix}
+	if rq.Deleted {
+		where = `source >= ? and deleted_at is not null`
+	}
 	if end, ok := prefixEnd(rq.SourcePrefix); ok {
 		where, args = where+` and source < ?`, append(args, end)
 	}

@@ -60,6 +60,8 @@ var crossing = map[string]string{
 	"from preview where expires_at < ":            "previews that have ended are purged",
 	"group by site_id":                            "old publishes are purged",
 	"from content where site_id > ":               "unused contents are purged, site by site",
+	"from search_mark where site_id > ":           "written pages are indexed, site by site",
+	"unindexed is not null and site_id > ":        "pages are indexed, site by site",
 	"from content c join site s":                  "a site is duplicated: one is read, the other written",
 	"join copy_id c":                              "a site is duplicated: one is read, the other written",
 }

@@ -24,7 +24,8 @@ var sqliteDialect = &dialect{
 	size:  `select page_count * page_size from pragma_page_count, pragma_page_size`,
 	words: map[string]string{
 		"UUID": "blob", "Text": "text", "Bytes": "blob",
-		"Clustered": " without rowid", "Statistics": sqliteStatistics, "Number": "integer primary key",
+		"Clustered": " without rowid", "Statistics": sqliteStatistics, "Counters": sqliteCounters, "Number": "integer primary key",
+		"NoID": "zeroblob(16)", "Transaction": "0", "MarkWritten": sqliteMarks, // there is one writer
 	},
 	among: func(column string, values []any) (string, []any) {
 		return column + ` in (` + marks(len(values)) + `)`, values
@@ -80,6 +81,16 @@ insert into sqlite_stat1 (tbl, idx, stat) values
   ('audit', 'audit_site', '1000000 100000 1000 1'),
   ('audit', 'audit_resource', '1000000 100000 5 1'),
   ('audit', 'audit_app', '1000000 100000 50000 1');`
+
+// sqliteMarks mark the pages to be indexed for searches.
+const sqliteMarks = `
+create trigger search_created after insert on page when new.version = 0 begin
+  insert into search_mark (site_id, id) values (new.site_id, new.id) on conflict do nothing;
+end;
+create trigger search_changed after update of name, pathname, title on page
+when new.version = 0 and (new.name is not old.name or new.pathname is not old.pathname or new.title is not old.title) begin
+  insert into search_mark (site_id, id) values (new.site_id, new.id) on conflict do nothing;
+end;`
 
 // DatabaseFile is the name of the database in the data folder.
 const DatabaseFile = "galley.db"

@@ -61,6 +61,11 @@ var suite = []struct {
 	{"page/pages that a locale overrides", pageLocalized},
 	{"page/list by status", pageListStatus},
 
+	{"search/finds what a plain search finds", searchPages},
+	{"search/copied and purged with the site", searchCopied},
+	{"search/among many", searchMany},
+	{"search/while pages are written and indexed", searchWhileIndexed},
+
 	{"content/kept as given", contentKept},
 	{"content/purged unless a page refers to it", contentPurged},
 	{"content/copied with the site", contentCopied},
@@ -112,6 +117,10 @@ var suite = []struct {
 	{"publish/due ones in their order", publishDue},
 	{"publish/two transactions never take the same one", publishDueTwice},
 	{"publish/each due one is taken once", publishDueRace},
+
+	{"summary/a site is counted", siteCounted},
+	{"summary/a site is counted while many write", siteCountedByMany},
+	{"summary/scheduled publishes", publishesScheduled},
 
 	{"history/pages as they were live", historyPages},
 	{"history/what publishes changed", historyOfPublishes},

@@ -31,9 +31,9 @@ func (e *endpoint) bodyOptional() bool {
 }
 
 // tagged reports whether responses have an entity tag. Those with an App key or a
-// token have none, since they can't be read again.
+// token, and streams, have none, since they can't be read again.
 func (e *endpoint) tagged() bool {
-	return e.response != typ[AppWithKey]() && e.response != typ[PreviewWithToken]()
+	return e.response != typ[AppWithKey]() && e.response != typ[PreviewWithToken]() && e.response != typ[EventStream]()
 }
 
 // path is the pattern as the OpenAPI document has it.

@@ -50,6 +50,7 @@ func (a *API) endpoints() []*endpoint {
 		{get, "/v2/audit", "listAudit", admin, appsOnly, append([]param{paramAuditSiteID, paramResourceID, paramAppID, paramOperation, paramSince, paramUntil}, list...), nil, 200, typ[List[AuditEntry]](), a.listAudit},
 
 		{get, "/v2/events", "listEvents", read, appsOnly, append(slices.Clone(events), list...), nil, 200, typ[List[Event]](), a.listEvents},
+		{get, "/v2/events/stream", "streamEvents", read, appsOnly, append(slices.Clone(events), paramAfter), nil, 200, typ[EventStream](), a.startEvents},
 
 		{get, "/v2/sites", "listSites", read, appsOnly, append([]param{paramWorkspaceID, paramSearch, paramLabel, paramDeleted}, list...), nil, 200, typ[List[Site]](), a.listSites},
 		{post, "/v2/sites", "createSite", write, appsOnly, nil, typ[SiteCreate](), 201, typ[Site](), a.createSite},

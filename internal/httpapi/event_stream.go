@@ -25,10 +25,7 @@ const (
 	streamsEach      = 10 // of a credential
 	streamRetryAfter = "5"
 
-	// heartbeatEvery is how often a comment is sent, and recheckEvery how often the key
-	// is checked.
-	heartbeatEvery = 15 * time.Second
-	recheckEvery   = 2 * time.Second
+	recheckEvery = 2 * time.Second // of the key
 
 	// A client that takes longer than readTimeout to read something is disconnected. One
 	// for which more than these events or bytes wait is, too, unless it reads them in that
@@ -44,6 +41,9 @@ const (
 
 	streamChunk = 100 // events that one read returns
 )
+
+// heartbeatEvery is how often a comment is sent; a variable for tests.
+var heartbeatEvery = 15 * time.Second
 
 var errTooManyStreams = &cms.Error{Code: codeTooManyRequests, Message: "The key has too many open streams, close one or try again after the time in Retry-After"}
 

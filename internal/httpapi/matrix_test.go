@@ -150,6 +150,9 @@ var matrix = []cellRow{
 
 	{"listAudit", namedSite, "?siteId={id}", "", 200, writes},
 
+	{"listEvents", namedSite, "?siteId={id}", "", 200, readsPublishes},
+	{"streamEvents", namedSite, "?siteId={id}", "", 200, readsPublishes},
+
 	{"listSites", workspaceResource, "?workspaceId={id}", "", 200, listsSites},
 	{"createSite", workspaceResource, "", `{"name":"New","workspaceId":"{id}"}`, 201, createsSite},
 	{"getSite", namedSite, "", "", 200, reads},

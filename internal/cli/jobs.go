@@ -211,7 +211,7 @@ func observeStore(registry *prometheus.Registry) sqlstore.Observe {
 // server returns the server that the settings describe.
 func (c *serveCommand) server(encryption *tls.Config, check func(context.Context) error, registry *prometheus.Registry, log *slog.Logger, jobs []server.Job) *server.Server {
 	srv := server.New(log, c.DrainDelay, jobs...)
-	srv.TLS, srv.Check = encryption, check
+	srv.TLS, srv.Check, srv.ConnContext = encryption, check, httpapi.WithConn
 	srv.MaxConnections = server.RoomFor(c.MaxConnections)
 	if srv.MaxConnections < c.MaxConnections {
 		log.Warn("the limit on open files allows fewer connections than --max-connections: raise it, or lower the setting",
@@ -223,7 +223,11 @@ func (c *serveCommand) server(encryption *tls.Config, check func(context.Context
 	return srv
 }
 
-func (c *serveCommand) handler(svc *service.Service, buckets httpapi.Buckets, srv *server.Server, registry *prometheus.Registry, log *slog.Logger) *httpapi.API {
+// maxStreams is how many streams of events a node has open, if it has four times as many
+// connections.
+const maxStreams = 1000
+
+func (c *serveCommand) handler(stopping <-chan struct{}, svc *service.Service, buckets httpapi.Buckets, srv *server.Server, registry *prometheus.Registry, log *slog.Logger) *httpapi.API {
 	promauto.With(registry).NewGauge(prometheus.GaugeOpts{
 		Name: "galley_build_info", Help: "Always 1; the labels have the version of the program.",
 		ConstLabels: prometheus.Labels{"version": Version, "goversion": runtime.Version()},
@@ -233,6 +237,6 @@ func (c *serveCommand) handler(svc *service.Service, buckets httpapi.Buckets, sr
 		Service: svc, Log: log, Registry: registry, Version: Version, CacheBytes: c.CacheSize, MaxContent: c.MaxContent,
 		Limits:         httpapi.Limits{App: c.AppRate, Site: c.SiteRate, Auth: c.AuthRate, Buckets: buckets},
 		TrustedProxies: c.TrustedProxies, Origins: c.CORSOrigins, MaxInFlight: c.MaxInFlight, Crowded: srv.Crowded,
-		Ready: srv.Ready,
+		Ready: srv.Ready, MaxStreams: max(1, min(maxStreams, srv.MaxConnections/4)), Stopping: stopping,
 	})
 }

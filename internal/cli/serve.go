@@ -115,7 +115,7 @@ func (c *serveCommand) Run(t *terminal) (err error) {
 	log.Info("listening", "address", address)
 	srv := c.server(encryption, store.Ping, registry, log, c.jobs(svc, store, registry, log))
 	defer follow(t.ctx, svc, log)()
-	return srv.Run(t.ctx, listener, c.handler(svc, buckets, srv, registry, log))
+	return srv.Run(t.ctx, listener, c.handler(t.ctx.Done(), svc, buckets, srv, registry, log))
 }
 
 // prepare migrates the store, and on the first start creates its first app,

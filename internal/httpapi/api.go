@@ -41,6 +41,10 @@ type Options struct {
 	MaxInFlight int
 	// MaxContent is the largest content of a page, in bytes; 0: 1 MiB.
 	MaxContent int64
+	// MaxStreams is how many streams of events may be open; 0: 1,000.
+	MaxStreams int
+	// Stopping is closed when the server stops, which ends all streams; nil: never.
+	Stopping <-chan struct{}
 	// Crowded reports whether idle connections should be closed; nil: never.
 	Crowded func() bool
 }
@@ -56,6 +60,7 @@ type API struct {
 	origins    origins
 	headers    []header // of every response
 	admission  *admission
+	streams    *eventStreams
 	maxContent int64
 	crowded    func() bool
 	ready      func() error
@@ -73,6 +78,7 @@ func New(o Options) *API {
 		headers:   append(slices.Clone(fixedHeaders), header{"Vary", []string{origins(o.Origins).vary()}}),
 		admission: newAdmission(cmp.Or(o.MaxInFlight, defaultInFlight), o.Registry),
 	}
+	a.streams = newEventStreams(o)
 	a.cache = newCache(o.Service, o.CacheBytes, o.Registry)
 	a.table = a.endpoints()
 	a.router = newRouter(a.table)
@@ -188,11 +194,14 @@ func (a *API) serve(w *responseWriter, r *request) {
 		r.pattern = r.endpoint.path()
 	}
 	response, err := a.work(w, r)
-	if err != nil {
+	switch {
+	case err != nil:
 		a.refuse(w, r, err)
-		return
+	case response.events != nil:
+		a.streamEvents(original.Context(), w, r, *response.events)
+	default:
+		a.write(w, r, response)
 	}
-	a.write(w, r, response)
 }
 
 // methodOf is the method that a request is handled by: HEAD is GET.

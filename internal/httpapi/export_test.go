@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-func init() { grace = 2 * time.Second } // tests wait for it
+func init() { grace, heartbeatEvery = 2*time.Second, time.Second } // tests wait for them
 
 // EndpointRow is what tests need to know of a row of the route table.
 type EndpointRow struct {

@@ -149,6 +149,7 @@ var golden = map[string]func(t *testing.T, e example) reply{
 		e.must(t, 204, "DELETE", "/v2/routes/"+e.route, "", "X-Actor", "ada@example.com")
 		return e.call(t, "GET", "/v2/events?types=page.updated,route.deleted,app.created", "")
 	},
+	"streamEvents": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/events/stream", "") },
 	"listSitePages": func(t *testing.T, e example) reply {
 		return e.call(t, "GET", "/v2/sites/"+e.site+"/pages?limit=1", "")
 	},

@@ -162,6 +162,9 @@ var matrix = []cellRow{
 	{"getDelivery", deliveryResource, "", "", 200, writes},
 	{"redeliver", deliveryResource, "", "", 202, writes},
 
+	{"listEvents", namedSite, "?siteId={id}", "", 200, readsPublishes},
+	{"streamEvents", namedSite, "?siteId={id}", "", 200, readsPublishes},
+
 	{"listSites", workspaceResource, "?workspaceId={id}", "", 200, listsSites},
 	{"createSite", workspaceResource, "", `{"name":"New","workspaceId":"{id}"}`, 201, createsSite},
 	{"getSite", namedSite, "", "", 200, reads},

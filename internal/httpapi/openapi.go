@@ -207,7 +207,7 @@ func (g generator) responses(e *endpoint) schema {
 	if e.name == "discardPage" || e.name == "discardRedirect" {
 		responses["204"] = schema{"description": "The page was never live and is deleted", "headers": commonHeaders()}
 	}
-	if e.method == http.MethodGet {
+	if e.method == http.MethodGet && e.tagged() {
 		responses["304"] = schema{"description": http.StatusText(http.StatusNotModified), "headers": headers}
 	}
 	addErrors(responses, e.failures())
@@ -220,7 +220,7 @@ func mediaOf(t reflect.Type) string {
 	return cmp.Or(media, "application/json")
 }
 
-var mediaTypes = map[reflect.Type]string{typ[XMLDocument](): mediaXML, typ[TextDocument](): mediaText}
+var mediaTypes = map[reflect.Type]string{typ[XMLDocument](): mediaXML, typ[TextDocument](): mediaText, typ[EventStream](): mediaStream}
 
 // failures are the error statuses of an endpoint.
 func (e *endpoint) failures() []int {
@@ -231,7 +231,7 @@ func (e *endpoint) failures() []int {
 	if e.method == http.MethodPost || e.body != nil {
 		list = append(list, 413, 415)
 	}
-	if e.method != http.MethodGet || e.name == "resolveUrl" || mediaTypes[e.response] != "" {
+	if e.method != http.MethodGet || e.name == "resolveUrl" || e.name == "getSitemap" || e.name == "getRobots" {
 		list = append(list, 409)
 	}
 	if e.method == http.MethodPatch || e.method == http.MethodDelete || e.method == http.MethodPut {

@@ -131,6 +131,8 @@ var endpointTexts = map[string]endpointText{
 
 	"listEvents": {"Events", "List events", "Returns what was written, the oldest first. Go on from the last event that you have with `startingAfter`: any event of the workspace is a cursor, whatever the filter, and no event that is committed late is skipped. An app restricted to sites sees the events of those sites; `app.*` and `webhook.*` also need the scope `admin`. Returns 410 if the cursor is older than the events that are kept."},
 
+	"streamEvents": {"Events", "Follow events", "Sends events as they are committed on any node, as server-sent events: `id` is the event's id, `event` its type, and `data` the event in one line. Begins after `startingAfter` or the header `Last-Event-ID`, which wins, or at `since`, or else with the next event. A comment is sent every 15 seconds. A client that reads too slowly is disconnected: connect again with the last id. Returns 429 for more than 10 streams of a key, and 410 if the cursor is older than the events that are kept."},
+
 	"listSites":      {"Sites", "List sites", "Returns the oldest first. An app restricted to sites sees only those."},
 	"createSite":     {"Sites", "Create a site", "Also creates its default locale. Not allowed for an app restricted to sites."},
 	"getSite":        {"Sites", "Get a site", ""},

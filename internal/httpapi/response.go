@@ -27,6 +27,7 @@ type response struct {
 	// entity tag; nil: none.
 	stream func(io.Writer) error
 	tag    string
+	events *cms.EventQuery // a stream of events; nil: none
 
 	location string
 	secret   bool // the body has a key and must not be cached

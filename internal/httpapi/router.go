@@ -31,9 +31,9 @@ func (e *endpoint) bodyOptional() bool {
 }
 
 // tagged reports whether responses have an entity tag. Those with an App key, a token
-// or a secret have none, since they can't be read again.
+// or a secret, and streams, have none, since they can't be read again.
 func (e *endpoint) tagged() bool {
-	return e.response != typ[AppWithKey]() && e.response != typ[PreviewWithToken]() && e.response != typ[WebhookWithSecret]()
+	return e.response != typ[AppWithKey]() && e.response != typ[PreviewWithToken]() && e.response != typ[WebhookWithSecret]() && e.response != typ[EventStream]()
 }
 
 // path is the pattern as the OpenAPI document has it.

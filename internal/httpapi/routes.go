@@ -61,6 +61,7 @@ func (a *API) endpoints() []*endpoint {
 		{get, "/v2/deliveries/{deliveryId}", "getDelivery", admin, appsOnly, nil, nil, 200, typ[Delivery](), a.getDelivery},
 		{post, "/v2/deliveries/{deliveryId}/redeliver", "redeliver", admin, appsOnly, nil, nil, 202, typ[Delivery](), a.redeliver},
 		{get, "/v2/events", "listEvents", read, appsOnly, append(slices.Clone(events), list...), nil, 200, typ[List[Event]](), a.listEvents},
+		{get, "/v2/events/stream", "streamEvents", read, appsOnly, append(slices.Clone(events), paramAfter), nil, 200, typ[EventStream](), a.startEvents},
 
 		{get, "/v2/sites", "listSites", read, appsOnly, append([]param{paramWorkspaceID, paramSearch, paramLabel, paramDeleted}, list...), nil, 200, typ[List[Site]](), a.listSites},
 		{post, "/v2/sites", "createSite", write, appsOnly, nil, typ[SiteCreate](), 201, typ[Site](), a.createSite},

@@ -63,6 +63,14 @@ func (c *limitedConn) CloseWrite() error {
 	return nil
 }
 
+// SetWriteBuffer sets how much the kernel takes for a client that does not read.
+func (c *limitedConn) SetWriteBuffer(bytes int) error {
+	if buffered, ok := c.Conn.(interface{ SetWriteBuffer(bytes int) error }); ok {
+		return buffered.SetWriteBuffer(bytes)
+	}
+	return nil
+}
+
 // otherFiles are open files that are not connections of clients, such as those
 // of the store.
 const otherFiles = 512

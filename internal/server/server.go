@@ -78,6 +78,8 @@ type Server struct {
 	Deadlines Deadlines
 	// TLS is the configuration of TLS; nil: plain HTTP.
 	TLS *tls.Config
+	// ConnContext returns the context of a connection's requests; nil: the same.
+	ConnContext func(context.Context, net.Conn) context.Context
 	// MaxConnections bounds the open connections; 0: no bound.
 	MaxConnections int
 	// Check reports whether the server's dependencies work. It runs twice a
@@ -154,6 +156,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Ha
 		IdleTimeout:       s.Deadlines.Idle,
 		MaxHeaderBytes:    maxHeaderBytes,
 		TLSConfig:         s.TLS,
+		ConnContext:       s.ConnContext,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		// "OPTIONS *" is handled like any other request.
 		DisableGeneralOptionsHandler: true,

@@ -245,6 +245,37 @@ func (s *Service) Events(ctx context.Context, who Caller, ask ReadEvents) (cms.L
 	})
 }
 
+// StartEvents checks the caller's right to follow the events that it asks for, and
+// returns the query for them: after the cursor, since a time, or else from now on.
+func (s *Service) StartEvents(ctx context.Context, who Caller, ask ReadEvents) (cms.EventQuery, error) {
+	if err := s.NumberEvents(ctx); err != nil {
+		return cms.EventQuery{}, err
+	}
+	return view(ctx, s, func(r cms.Reader) (cms.EventQuery, error) {
+		q, err := s.eventQuery(ctx, r, who, ask)
+		if err == nil && ask.After == cms.NoID && ask.Since == nil {
+			q.Since = nil
+			q.After, err = r.LastPosition(ctx, q.WorkspaceID)
+		}
+		return q, err
+	})
+}
+
+// CheckEvents is StartEvents for a stream that has begun.
+func (s *Service) CheckEvents(ctx context.Context, who Caller, ask ReadEvents) (cms.EventQuery, error) {
+	return s.eventQuery(ctx, s.store, who, ask)
+}
+
+// EventsAfter are events by position, without a check of rights.
+func (s *Service) EventsAfter(ctx context.Context, q cms.EventQuery) ([]cms.Event, error) {
+	return s.store.Events(ctx, q)
+}
+
+// LastEvent is the last position of a workspace.
+func (s *Service) LastEvent(ctx context.Context, workspaceID cms.ID) (int64, error) {
+	return s.store.LastPosition(ctx, workspaceID)
+}
+
 // eventQuery checks the caller's right to the events that it asks for, and finds the
 // position of its cursor.
 func (s *Service) eventQuery(ctx context.Context, r cms.Reader, who Caller, ask ReadEvents) (cms.EventQuery, error) {

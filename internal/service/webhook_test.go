@@ -33,7 +33,9 @@ type received struct {
 }
 
 // bodyOf is how an event is encoded here: by its site, its number and its type.
-func bodyOf(e cms.Event) []byte { return []byte(e.SiteID.String() + " " + e.Operation + " " + string(e.Type)) }
+func bodyOf(e cms.Event) []byte {
+	return []byte(e.SiteID.String() + " " + e.Operation + " " + string(e.Type))
+}
 
 func (r *receivers) Send(ctx context.Context, m cms.WebhookMessage) (cms.WebhookAnswer, error) {
 	host := strings.Trim(strings.TrimPrefix(m.URL, "https://"), "/")

@@ -66,7 +66,8 @@ func (q queries) LockWebhooks(ctx context.Context, workspaceID cms.ID) (int, err
 	if err != nil {
 		return 0, err
 	}
-	return value[int](ctx, q, `select count(*) from webhook where workspace_id = ? and deleted_at is null`, workspaceID)
+	webhooks, err := q.Webhooks(ctx, workspaceID)
+	return len(webhooks), err
 }
 
 func (q queries) CreateWebhook(ctx context.Context, w cms.Webhook) error {

@@ -262,3 +262,35 @@ func TestSecretKeyOfWebhooks(t *testing.T) {
 		t.Errorf("a broken file: code %d, %s", code, stderr)
 	}
 }
+
+// The document shows the example receivers as they are, and its commands are there to
+// be pasted, one after the other.
+func TestCallsOfTheWebhooksDocumentWork(t *testing.T) {
+	t.Parallel()
+	document := readDocument(t, "../../docs/webhooks.md")
+	for _, file := range []string{"../../examples/webhooks/node/receiver.js", "../../examples/webhooks/go/main.go"} {
+		code := strings.TrimPrefix(readDocument(t, file), "// Command go receives the webhooks of a Galley server.\n")
+		if !strings.Contains(document, code) {
+			t.Errorf("the document does not have %s", file)
+		}
+	}
+	receivers := exampleReceivers(t)
+	server := serve(t, nil, toLoopback)
+	port := strconv.Itoa(freePort(t))
+	var script strings.Builder
+	for i, parts := range block.FindAllStringSubmatch(document, -1) {
+		script.WriteString(parts[2])
+		if i == 0 { // the other terminal
+			fmt.Fprintf(&script, "%s >received & RECEIVER=$!\nsleep 2\n", strings.Join(receivers["Node"], " "))
+		}
+	}
+	script.WriteString("kill $RECEIVER\nwc -l <received\n")
+	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", script.String())
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "KEY="+server.key(t), "URL="+server.url, "PORT="+port)
+	out, err := cmd.CombinedOutput()
+	const want = "delivered\n204\n/about\npage.created\nwebhook.test\npending\n1\nwhsec_\n"
+	if err != nil || !strings.Contains(string(out), want) {
+		t.Errorf("%v\n%s\nwant\n%s", err, out, want)
+	}
+}

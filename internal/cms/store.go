@@ -138,6 +138,8 @@ type Reader interface {
 	ServedWebhooks(ctx context.Context, node ID) ([]ServedWebhook, error)
 	// Replays are the replays of a webhook that are not finished, oldest first.
 	Replays(ctx context.Context, webhookID ID) ([]WebhookReplay, error)
+	// EventKeys is Events without what happened: with the ids, sites, types and positions.
+	EventKeys(ctx context.Context, q EventQuery) ([]Event, error)
 	// CountEvents counts the events that a query asks for, whatever its limit, up to a
 	// position.
 	CountEvents(ctx context.Context, q EventQuery, until int64) (int, error)

@@ -85,7 +85,7 @@ func (w *worker) store(ctx context.Context, tx cms.Tx, p webhookBatch, generatio
 		return err
 	}
 	for i, m := range p.ended {
-		if m.EventType != cms.EventTest && webhook.DeletedAt == nil && webhook.URL == m.url {
+		if m.EventType != cms.EventTest && !m.lost && webhook.DeletedAt == nil && webhook.URL == m.url {
 			webhook = webhook.Judge(m.attempt)
 		}
 		if !current && rows[i].Status == cms.DeliveryPending && !rows[i].Extra {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/maypok86/otter/v2"
 	"golang.org/x/sync/semaphore"
 
 	"galley/internal/cms"
@@ -46,11 +47,31 @@ var soleNode = cms.ID{15: 1}
 type webhookNode struct {
 	changed chan struct{} // a webhook was changed
 	failing *semaphore.Weighted
-	workers sync.Map // by the ids of their webhooks
+	workers sync.Map                     // by the ids of their webhooks
+	bodies  *otter.Cache[cms.ID, []byte] // of events, since several webhooks send the same
 }
 
+// maxBodies is how many bytes of events are kept.
+const maxBodies = 16 << 20
+
 func newWebhookNode() *webhookNode {
-	return &webhookNode{changed: make(chan struct{}, 1), failing: semaphore.NewWeighted(maxFailing)}
+	return &webhookNode{
+		changed: make(chan struct{}, 1), failing: semaphore.NewWeighted(maxFailing),
+		bodies: otter.Must(&otter.Options[cms.ID, []byte]{
+			MaximumWeight: maxBodies, Weigher: func(_ cms.ID, body []byte) uint32 { return uint32(len(body) + len(cms.NoID)) },
+		}),
+	}
+}
+
+// bodyOf returns an event as it is sent; NotFound if it is no longer kept.
+func (s *Service) bodyOf(ctx context.Context, workspaceID, id cms.ID) ([]byte, error) {
+	return s.webhooks.bodies.Get(ctx, id, otter.LoaderFunc[cms.ID, []byte](func(ctx context.Context, id cms.ID) ([]byte, error) {
+		event, err := s.store.Event(ctx, workspaceID, id)
+		if err != nil {
+			return nil, err
+		}
+		return s.EncodeEvent(event), nil
+	}))
 }
 
 // note notes that some of these may be webhooks that were changed. One that this node
@@ -83,7 +104,7 @@ type server struct {
 // ServeWebhooks sends events to webhooks until the context ends. It calls failed with
 // each error.
 func (s *Service) ServeWebhooks(ctx context.Context, failed func(error)) {
-	d := &server{s: s, node: cms.NewID(), lease: leaseTime, failed: failed, workers: map[cms.ID]*worker{}}
+	d := &server{s: s, node: cms.NewID(), lease: leaseTime, failed: failed, workers: map[cms.ID]*worker{}, heads: map[cms.ID]int64{}}
 	if !s.store.Shared() {
 		d.node, d.lease = soleNode, soleLeaseTime
 	}
@@ -92,8 +113,8 @@ func (s *Service) ServeWebhooks(ctx context.Context, failed func(error)) {
 	tick := time.NewTicker(serveTick)
 	defer tick.Stop()
 	var polled time.Time
-	for {
-		poll, look := time.Since(polled) >= servePoll, false
+	for look := false; ; look = false {
+		poll := time.Since(polled) >= servePoll
 		select {
 		case <-ctx.Done():
 			d.stop()
@@ -166,30 +187,42 @@ func (d *server) poll(ctx context.Context) error {
 	return nil
 }
 
-// look informs the workers of the workspaces that have new events.
+// look informs the workers that have new events.
 func (d *server) look(ctx context.Context) error {
-	heads := map[cms.ID]int64{}
-	var errs []error
+	ofWorkspace := map[cms.ID][]*worker{}
 	for _, w := range d.workers {
-		head, known := heads[w.workspaceID]
-		if !known {
-			var err error
-			if head, err = d.s.store.LastPosition(ctx, w.workspaceID); err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			heads[w.workspaceID] = head
-		}
-		if head != d.heads[w.workspaceID] || w.isNew.CompareAndSwap(true, false) {
-			w.events.Store(true)
-			signal(w.wake)
-		}
+		ofWorkspace[w.workspaceID] = append(ofWorkspace[w.workspaceID], w)
 	}
-	if len(errs) == 0 {
-		d.heads = heads
+	var errs []error
+	for id, workers := range ofWorkspace {
+		after, known := d.heads[id]
+		events, err := d.s.store.EventKeys(ctx, cms.EventQuery{WorkspaceID: id, After: after, Limit: maxLook})
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if len(events) > 0 {
+			d.heads[id] = events[len(events)-1].Position
+		}
+		if len(events) == maxLook { // there may be many more
+			known = false
+			if d.heads[id], err = d.s.store.LastPosition(ctx, id); err != nil {
+				errs = append(errs, err)
+			}
+		}
+		for _, w := range workers {
+			if !known || w.isNew.CompareAndSwap(true, false) || w.wants(events) {
+				w.events.Store(true)
+				signal(w.wake)
+			}
+		}
 	}
 	return errors.Join(errs...)
 }
+
+// maxLook is how many new events of a workspace are matched with its webhooks. Beyond
+// it all of them are informed.
+const maxLook = 256
 
 // stop ends all workers, and gives their webhooks to other nodes.
 func (d *server) stop() {

@@ -41,7 +41,8 @@ type worker struct {
 	revision atomic.Int64
 	events   atomic.Bool // there may be new ones
 	isNew    atomic.Bool
-	due      atomic.Int64 // when the next attempt is due, in milliseconds; 0: look, -1: none
+	admits   atomic.Pointer[cms.EventQuery] // the events that it wants; nil: not known
+	due      atomic.Int64                   // when the next attempt is due, in milliseconds; 0: look, -1: none
 
 	known   int64 // the revision of the webhook below; -1: it has to be read again
 	loaded  bool
@@ -134,6 +135,12 @@ func (w *worker) inform(revision int64) {
 
 // touch tells the worker that the webhook was changed.
 func (w *worker) touch() { w.inform(-time.Now().UnixNano()) }
+
+// wants reports whether the worker may have to send some of the events.
+func (w *worker) wants(events []cms.Event) bool {
+	q := w.admits.Load()
+	return len(events) > 0 && (q == nil || slices.ContainsFunc(events, q.Admits))
+}
 
 // tick wakes the worker if an attempt is due.
 func (w *worker) tick(now time.Time) {
@@ -255,6 +262,7 @@ func (w *worker) load(ctx context.Context) error {
 	}
 	w.streams = nil
 	w.known = revision
+	w.admits.Store(new(queryOf(webhook)))
 	if !webhook.IsEnabled {
 		return nil
 	}
@@ -304,10 +312,13 @@ func (w *worker) beginning(ctx context.Context) (position int64, ok bool, err er
 func newStream(w cms.Webhook, replay *cms.WebhookReplay) *stream {
 	s := &stream{replay: replay, query: queryOf(w), position: w.Position, busy: map[cms.ID]bool{}, recover: maxWindow}
 	if replay != nil {
-		s.query.Since, s.position = &replay.Since, replay.Position
+		s.position = replay.Position
 	}
 	s.admits = s.query
 	s.query.After = s.position
+	if replay != nil {
+		s.admits.Since = &replay.Since
+	}
 	if max(len(s.query.Sites), 1)*max(len(s.query.Types), 1) > maxProbes || s.query.Sites != nil && s.query.Types == nil {
 		s.query.Sites, s.query.Types = nil, nil
 	}
@@ -337,7 +348,7 @@ func (w *worker) read(ctx context.Context, s *stream) error {
 		return nil
 	}
 	s.query.Limit = room
-	events, err := w.s.store.Events(ctx, s.query)
+	events, err := w.s.store.EventKeys(ctx, s.query)
 	if err != nil {
 		return err
 	}
@@ -418,14 +429,6 @@ func (w *worker) readDue(ctx context.Context) error {
 			break
 		}
 		m := &message{Delivery: d, stored: true, read: time.Now()}
-		if ok, err := w.findEvent(ctx, m); err != nil {
-			return err
-		} else if !ok {
-			m.attempt = cms.Attempt{At: now, Error: "the event is no longer kept"}
-			m.lost, m.stage = true, answered
-			w.ended = append(w.ended, m)
-			continue
-		}
 		if !w.send(m) {
 			next = now.UnixMilli()
 			break
@@ -436,19 +439,14 @@ func (w *worker) readDue(ctx context.Context) error {
 	return nil
 }
 
-// findEvent reads the event of a delivery. A test is made up.
-func (w *worker) findEvent(ctx context.Context, m *message) (ok bool, err error) {
-	if m.EventType == cms.EventTest {
-		m.event = cms.Event{AuditEntry: cms.AuditEntry{
-			ID: m.EventID, WorkspaceID: w.workspaceID, Kind: cms.KindWebhook, ResourceID: w.id, After: w.s.encode(w.webhook), Type: cms.EventTest,
-		}}
-		return true, nil
+// body returns what is sent. A test is made up.
+func (w *worker) body(ctx context.Context, d cms.Delivery, webhook cms.Webhook) ([]byte, error) {
+	if d.EventType == cms.EventTest {
+		return w.s.EncodeEvent(cms.Event{AuditEntry: cms.AuditEntry{
+			ID: d.EventID, WorkspaceID: w.workspaceID, Kind: cms.KindWebhook, ResourceID: w.id, After: w.s.encode(webhook), Type: cms.EventTest,
+		}}), nil
 	}
-	m.event, err = w.s.store.Event(ctx, w.workspaceID, m.EventID)
-	if cms.CodeOf(err) == cms.CodeNotFound {
-		return false, nil
-	}
-	return err == nil, err
+	return w.s.bodyOf(ctx, w.workspaceID, d.EventID)
 }
 
 // sendFirst sends the next event of each site that has none under way.
@@ -483,13 +481,25 @@ func (w *worker) send(m *message) bool {
 	if w.old != "" && out.At.Before(*w.webhook.OldSecretEnds) {
 		out.Secrets = append(out.Secrets, w.old)
 	}
-	event := m.event
+	webhook := w.webhook
 	go func() {
 		if failing {
 			defer w.s.webhooks.failing.Release(1)
 		}
-		out.Body = w.s.EncodeEvent(event)
-		got, err := w.s.Sender.Send(w.finalCtx, out)
+		var got cms.WebhookAnswer
+		var err error
+		out.Body, err = w.body(w.finalCtx, m.Delivery, webhook)
+		switch {
+		case cms.CodeOf(err) == cms.CodeNotFound:
+			m.lost, err = true, errors.New("the event is no longer kept")
+		case err != nil:
+			w.failed(err)
+			time.Sleep(workerPause)
+			w.answers <- answer{m, true}
+			return
+		default:
+			got, err = w.s.Sender.Send(w.finalCtx, out)
+		}
 		end := w.s.now()
 		m.attempt = cms.Attempt{At: out.At, Took: end.Sub(out.At), Status: got.Status, Response: got.Text}
 		if err != nil {
@@ -511,12 +521,13 @@ func (w *worker) take(a answer) {
 	if a.aborted {
 		m.stage = queued
 		delete(w.retries, m.ID)
+		w.due.Store(0)
 		return
 	}
 	m.stage = answered
 	w.ended = append(w.ended, m)
 	w.sent++
-	if m.EventType != cms.EventTest {
+	if m.EventType != cms.EventTest && !m.lost {
 		w.webhook = w.webhook.Judge(m.attempt)
 	}
 }

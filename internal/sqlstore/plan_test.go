@@ -493,6 +493,10 @@ func useWebhooks(ctx context.Context, q queries, site cms.Site) error {
 	try(q.Replays(ctx, w.ID))
 	try(nil, q.DeleteReplay(ctx, w.ID, replay.ID))
 	try(q.CountEvents(ctx, cms.EventQuery{WorkspaceID: w.WorkspaceID, Types: []cms.EventType{"page.created"}, Sites: []cms.ID{site.ID}, Since: &now}, 10))
+	for _, ask := range []cms.EventQuery{{}, {Types: []cms.EventType{"page.created"}}, {Types: []cms.EventType{"page.created"}, Sites: []cms.ID{site.ID}}} {
+		ask.WorkspaceID, ask.Limit = w.WorkspaceID, 10
+		try(q.EventKeys(ctx, ask))
+	}
 	try(nil, q.SaveDeliveries(ctx, d))
 	try(q.Delivery(ctx, d.ID))
 	try(q.LockDelivery(ctx, d.ID))

@@ -1,7 +1,9 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -123,6 +125,35 @@ func (q queries) SaveReplay(ctx context.Context, p cms.WebhookReplay) error {
 
 func (q queries) DeleteReplay(ctx context.Context, webhookID, id cms.ID) error {
 	return q.run(ctx, `delete from webhook_replay where webhook_id = ? and id = ?`, webhookID, id)
+}
+
+// EventKeys reads the index of each pair of a site and a type that the query names, or
+// that of the workspace.
+func (q queries) EventKeys(ctx context.Context, ask cms.EventQuery) ([]cms.Event, error) {
+	const read = `select workspace_id, id, site_id, type, position from event where `
+	rest := ` and position > ? order by position` + atMost(ask.Limit)
+	scan := func(r row) (e cms.Event, err error) {
+		return e, r.Scan(&e.WorkspaceID, &e.ID, &e.SiteID, &e.Type, &e.Position)
+	}
+	if ask.Types == nil {
+		return all(ctx, q, scan, read+`workspace_id = ? and type <> ''`+rest, ask.WorkspaceID, ask.After)
+	}
+	column, owners := "workspace_id", []cms.ID{ask.WorkspaceID}
+	if ask.Sites != nil {
+		column, owners = "site_id", ask.Sites
+	}
+	var found []cms.Event
+	for _, owner := range owners {
+		for _, t := range ask.Types {
+			events, err := all(ctx, q, scan, read+column+` = ? and type = ?`+rest, owner, t, ask.After)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, events...)
+		}
+	}
+	slices.SortFunc(found, func(a, b cms.Event) int { return cmp.Compare(a.Position, b.Position) })
+	return found[:min(len(found), ask.Limit)], nil
 }
 
 // CountEvents counts the events of a range of positions, which it reads.

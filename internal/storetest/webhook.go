@@ -134,6 +134,17 @@ func webhookCount(t *testing.T, store cms.Store) {
 	record(t, store, anEvent(aWorkspace(t, store), "page.created", cms.NewID()))
 	number(t, store)
 	second := value(store.Events(t.Context(), cms.EventQuery{WorkspaceID: w, Limit: 2}))(t)[1]
+	for name, q := range map[string]cms.EventQuery{
+		"all": {Limit: 9}, "after": {After: 1, Limit: 2}, "types": {Types: []cms.EventType{"app.created", "page.updated"}, Limit: 2},
+		"sites": {Types: []cms.EventType{"page.created", "page.updated"}, Sites: []cms.ID{shop, cms.NewID()}, Limit: 9},
+	} {
+		q.WorkspaceID = w
+		var want []cms.Event
+		for _, e := range value(store.Events(t.Context(), q))(t) {
+			want = append(want, cms.Event{AuditEntry: cms.AuditEntry{ID: e.ID, WorkspaceID: w, SiteID: e.SiteID, Type: e.Type}, Position: e.Position})
+		}
+		same(t, "keys of "+name, value(store.EventKeys(t.Context(), q))(t), want)
+	}
 	for name, c := range map[string]struct {
 		q     cms.EventQuery
 		until int64

@@ -16,13 +16,17 @@ type webhookBatch struct {
 	over    []*stream         // replays that are finished
 }
 
+// busySave is how often a busy node stores results.
+const busySave = 500 * time.Millisecond
+
 // maxSkipped is how many events that are not sent are read before the position is
 // stored.
 const maxSkipped = 1000
 
 // save stores what has ended, while the worker goes on.
 func (w *worker) save(ctx context.Context) {
-	if w.saving {
+	busy := w.budget.Load() != unlimited && w.stopped.Err() == nil
+	if w.saving || busy && time.Since(w.saved) < busySave {
 		return
 	}
 	p := webhookBatch{ended: w.ended, moved: map[*stream]int64{}}
@@ -47,9 +51,10 @@ func (w *worker) save(ctx context.Context) {
 	if len(p.ended)+len(p.pending)+len(p.over) == 0 && skipped < maxSkipped {
 		return
 	}
-	w.ended, w.saving = nil, true
+	w.ended, w.saving, w.saved = nil, true, time.Now()
 	generation := w.generation
 	go func() {
+		w.s.webhooks.saves.Add(1)
 		err := w.s.write(ctx, func(tx cms.Tx) error { return w.store(ctx, tx, p, generation) })
 		w.saves <- saved{p, err}
 	}()

@@ -3,7 +3,9 @@ package service
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -47,7 +49,8 @@ var soleNode = cms.ID{15: 1}
 type webhookNode struct {
 	changed chan struct{} // a webhook was changed
 	failing *semaphore.Weighted
-	workers sync.Map                     // by the ids of their webhooks
+	workers sync.Map // by the ids of their webhooks
+	saves   atomic.Int64
 	bodies  *otter.Cache[cms.ID, []byte] // of events, since several webhooks send the same
 }
 
@@ -98,7 +101,11 @@ type server struct {
 	workers map[cms.ID]*worker
 	running sync.WaitGroup
 	renewed time.Time
-	heads   map[cms.ID]int64 // the last position of each workspace
+
+	measured time.Time // when writes were last counted
+	writes   int64
+	rate     float64          // of writes, smoothed
+	heads    map[cms.ID]int64 // the last position of each workspace
 }
 
 // ServeWebhooks sends events to webhooks until the context ends. It calls failed with
@@ -124,6 +131,7 @@ func (s *Service) ServeWebhooks(ctx context.Context, failed func(error)) {
 		case <-events:
 			look = true
 		case <-tick.C:
+			d.budget()
 		}
 		if poll {
 			polled, look = time.Now(), true
@@ -136,6 +144,34 @@ func (s *Service) ServeWebhooks(ctx context.Context, failed func(error)) {
 		for _, w := range d.workers {
 			w.tick(now)
 		}
+	}
+}
+
+const (
+	// busyWrites is how many writes in a second make a node busy, and busySends how many
+	// first attempts it then makes in a second, so that requests come first.
+	busyWrites, busySends = 300, 250
+	// unlimited is the budget of a worker of a node that is not busy.
+	unlimited = -1
+)
+
+// budget limits how many first attempts each worker makes until the next tick.
+func (d *server) budget() {
+	took := time.Since(d.measured)
+	if took < serveTick/2 {
+		return
+	}
+	writes := d.s.bigWork.writes.Load() - d.s.webhooks.saves.Load()
+	rate := float64(writes-d.writes) / took.Seconds()
+	d.rate += (rate - d.rate) / 4
+	d.measured, d.writes = time.Now(), writes
+	share := busySends * took.Seconds() / float64(max(len(d.workers), 1))
+	for _, w := range d.workers {
+		each := int64(unlimited)
+		if d.rate > busyWrites {
+			each = int64(share + rand.Float64()) // so that all get the same in the end
+		}
+		w.budget.Store(each)
 	}
 }
 

@@ -42,6 +42,7 @@ type worker struct {
 	events   atomic.Bool // there may be new ones
 	isNew    atomic.Bool
 	admits   atomic.Pointer[cms.EventQuery] // the events that it wants; nil: not known
+	budget   atomic.Int64                   // how many first attempts may begin
 	due      atomic.Int64                   // when the next attempt is due, in milliseconds; 0: look, -1: none
 
 	known   int64 // the revision of the webhook below; -1: it has to be read again
@@ -58,6 +59,7 @@ type worker struct {
 	answers  chan answer
 	saves    chan saved
 	saving   bool
+	saved    time.Time // when the last save began
 	sending  int
 	window   int
 	sent     int             // since
@@ -123,6 +125,7 @@ func (d *server) newWorker(serve cms.ServedWebhook) *worker {
 		saves: make(chan saved, 1), window: minWindow,
 	}
 	w.isNew.Store(true)
+	w.budget.Store(unlimited)
 	return w
 }
 
@@ -462,8 +465,10 @@ func (w *worker) sendFirst(s *stream) {
 		if m.stage != queued || s.busy[site] {
 			continue
 		}
-		if !w.send(m) {
+		if budget := w.budget.Load(); budget == 0 || !w.send(m) {
 			return
+		} else if budget > 0 {
+			w.budget.CompareAndSwap(budget, budget-1)
 		}
 		s.busy[site] = true
 	}

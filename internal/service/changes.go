@@ -155,6 +155,7 @@ func (s *Service) MaxAge() time.Duration {
 type recordingTx struct {
 	cms.Tx
 	changed []cms.Subject
+	webhook bool          // one of them is a webhook
 	read    *siteSnapshot // kept after the commit; nil: none
 }
 
@@ -164,6 +165,7 @@ const maxRecorded = 32
 
 func (r *recordingTx) Record(ctx context.Context, entries ...cms.AuditEntry) error {
 	for _, e := range entries {
+		r.webhook = r.webhook || e.Kind == cms.KindWebhook
 		if e.Kind == cms.KindSite || e.Kind == cms.KindLocale {
 			r.note(cms.Subject{ID: e.WorkspaceID}) // which site has an origin
 		}
@@ -211,7 +213,9 @@ func (s *Service) write(ctx context.Context, do func(cms.Tx) error) error {
 	s.changes.end(changed)
 	if len(changed) > 0 { // also after an error: the commit may have succeeded
 		s.store.Notify(changed)
-		s.webhooks.note(changed...)
+		if recording.webhook {
+			s.webhooks.note(changed...)
+		}
 		s.events.note()
 	}
 	if err == nil && recording.read != nil {

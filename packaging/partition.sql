@@ -13,7 +13,7 @@ declare
   split text;
   old record;
 begin
-  foreach split in array array['page', 'page_past', 'content', 'pathname', 'publish', 'redirect', 'redirect_past', 'search_gram', 'search_page'] loop
+  foreach split in array array['page', 'page_past', 'content', 'pathname', 'publish', 'publish_url', 'redirect', 'redirect_past', 'search_gram', 'search_page'] loop
     execute format('alter table %I rename to whole', split);
     if exists (select from whole) then
       raise exception 'table % is not empty', split;

@@ -81,6 +81,9 @@ func source(t *testing.T) (files []sourceFile, folders map[string]bool) {
 	folders = map[string]bool{}
 	for _, top := range []string{"cmd", "internal", "torture"} {
 		err := filepath.WalkDir(filepath.Join(root, top), func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.Name() == "testdata" {
+				return fs.SkipDir
+			}
 			if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" {
 				return err
 			}

@@ -73,6 +73,7 @@ func newFixture(b *testing.B, store *sqlstore.Store, err error) *fixture {
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() { svc.Listen(watching) })
+	watch.Go(func() { svc.FollowEvents(watching, func(error) {}) })
 	b.Cleanup(func() { stop(); watch.Wait() }) // before the store is closed
 	first, err := svc.FirstStart(ctx, service.Bootstrap{})
 	if err != nil {

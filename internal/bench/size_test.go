@@ -142,7 +142,7 @@ func (f *fixture) newSite(b *testing.B, pages int) sizedSite {
 	b.Helper()
 	var site sizedSite
 	var made struct{ ID string }
-	f.call(b, "POST", "/v2/sites", `{"name":"Sized"}`, &made)
+	f.call(b, "POST", "/v2/sites", `{"name":"Sized","hostOrigin":"https://www.example.com"}`, &made)
 	f.call(b, "POST", "/v2/locales", fmt.Sprintf(`{"siteId":%q,"locale":"fr"}`, made.ID), nil)
 	site.id = made.ID
 	for len(site.pages) < pages {

@@ -40,7 +40,8 @@ func (t EventType) IsUpdate() bool { return strings.HasSuffix(string(t), ".updat
 // committed and numbered by then: a later one has a higher position.
 type Event struct {
 	AuditEntry
-	Position int64 // from 1 on, in the workspace
+	Position int64      // from 1 on, in the workspace
+	URLs     *EventURLs // of a publish that went live; nil: of another type
 }
 
 // EventQuery asks for events of a workspace, by position. NoID and nil leave a filter

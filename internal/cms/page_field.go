@@ -1,5 +1,7 @@
 package cms
 
+import "slices"
+
 // FieldSet is a set of the fields that a locale can override.
 type FieldSet uint16
 
@@ -98,6 +100,11 @@ func (v *Values) CopyFrom(o Values, fields FieldSet) {
 			f.copy(v, &o)
 		}
 	}
+}
+
+// same reports whether two sets of values are equal.
+func (v *Values) same(o *Values) bool {
+	return !slices.ContainsFunc(pageFields, func(f pageField) bool { return !f.same(v, o) })
 }
 
 // Diff returns the fields in which two sets of values differ.

@@ -169,6 +169,11 @@ type Reader interface {
 	RedirectsTo(ctx context.Context, siteID ID, version Version, targets []string) ([]Redirect, error)
 	RedirectsIn(ctx context.Context, siteID ID, version Version, localeID ID) ([]Redirect, error)
 	RedirectsAway(ctx context.Context, siteID ID, version Version) ([]Redirect, error)
+	// RedirectsLeading are the live ones with any of the targets, or with a target below
+	// any of the pathnames.
+	RedirectsLeading(ctx context.Context, siteID ID, targets, below []string) ([]Redirect, error)
+	// HasRedirects reports whether the live version has any.
+	HasRedirects(ctx context.Context, siteID ID) (bool, error)
 	// HasWildRedirects reports whether the draft or live version has one with a star.
 	HasWildRedirects(ctx context.Context, siteID ID, version Version) (bool, error)
 	// CountRedirects returns how many the draft or live version has.
@@ -186,6 +191,12 @@ type Reader interface {
 	// Publishes lists up to q.Limit+1 publishes after the cursor, newest first;
 	// those that changed a page, unless pageID is NoID.
 	Publishes(ctx context.Context, siteID, pageID ID, q ListQuery) ([]Publish, error)
+
+	// PublishURLs are up to limit URLs of a publish from a position on, which is 0 for the
+	// first, by URL.
+	PublishURLs(ctx context.Context, siteID, publishID ID, from, limit int) ([]PublishURL, error)
+	// EventURLs are the URLs that the event of a publish shows.
+	EventURLs(ctx context.Context, siteID, publishID ID) (EventURLs, error)
 
 	// ScheduledPublishes lists up to q.Limit+1 scheduled publishes of a workspace
 	// after the cursor, by id; only those of the sites named unless only is nil.
@@ -307,6 +318,8 @@ type Tx interface {
 
 	CreatePublish(ctx context.Context, p Publish) error
 	UpdatePublish(ctx context.Context, p Publish) error
+	// AddPublishURLs stores the URLs of a publish, which are sorted.
+	AddPublishURLs(ctx context.Context, siteID, publishID ID, urls []PublishURL) error
 	// LockPublish is Publish, locked.
 	LockPublish(ctx context.Context, siteID, id ID) (Publish, error)
 	// TakeDuePublish locks a due publish that no other transaction has locked, the

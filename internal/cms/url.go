@@ -28,6 +28,9 @@ func (s Site) URL(l Locale, pathname string) (address string, ok bool) {
 // !$&'()*+,;=:@ stay as they are.
 func EscapePath(path string) string {
 	const hexadecimal = "0123456789ABCDEF"
+	if !slices.ContainsFunc([]byte(path), func(c byte) bool { return !isPathByte(c) }) {
+		return path
+	}
 	escaped := make([]byte, 0, len(path))
 	for _, c := range []byte(path) {
 		if isPathByte(c) {
@@ -79,6 +82,17 @@ func (ls Locales) Locate(site Site, origin, path string) (found Located, ok bool
 		found, ok = Located{Locale: *root, Pathname: whole}, true
 	}
 	return found, ok
+}
+
+// FollowURL returns the place of the site to which an absolute address leads, if it is
+// one of the site's, and the query of the address.
+func (ls Locales) FollowURL(site Site, address string) (at Located, query string, inside bool) {
+	origin, path, query, err := SplitURL(address)
+	if err != nil || !slices.Contains(ls.Origins(site), origin) {
+		return Located{}, query, false
+	}
+	at, inside = ls.Locate(site, origin, path)
+	return at, query, inside
 }
 
 // Shadows reports whether a pathname at the root of an origin begins with the prefix

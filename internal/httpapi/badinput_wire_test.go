@@ -194,6 +194,9 @@ var hostilePublishes = slices.Concat(
 		{name: "no publish", target: "/v2/publishes/{unknown}", status: 404},
 		{name: "publish that is no id", target: "/v2/publishes/abc", status: 404},
 		{name: "page as a publish", target: "/v2/publishes/{about}", status: 404},
+		{name: "URLs of no publish", target: "/v2/publishes/{unknown}/urls", status: 404},
+		{name: "URLs of a page", target: "/v2/publishes/{about}/urls?limit=1", status: 404},
+		{name: "URLs of what is no id", target: "/v2/publishes/abc/urls", status: 404},
 	},
 )
 

@@ -22,6 +22,14 @@ type Event struct {
 	RequestID     *cms.ID         `json:"requestId" doc:"The request, as X-Request-Id named it; null where there was none."`
 	Data          json.RawMessage `json:"data" doc:"The resource after the write, or before it for a deletion, as a GET shows it, without keys, tokens and secrets."`
 	ChangedFields []string        `json:"changedFields" nullable:"true" doc:"For an update, the fields whose stored value changed: content for the content of a page; key, publicApiKey or secret for a rotation. Null for other types." example:"[\"title\"]"`
+	URLs          *EventURLs      `json:"urls,omitempty" doc:"For publish.published: the URLs that changed, at most 1,000."`
+	URLsTruncated *bool           `json:"urlsTruncated,omitempty" doc:"For publish.published: whether the publish changed more URLs than are listed here." example:"false"`
+}
+
+// EventURLs are the URLs that a publish changed, for caches.
+type EventURLs struct {
+	Changed []string `json:"changed" doc:"URLs that show something else, or resolve to something else." example:"[\"https://www.example.com/about\"]"`
+	Removed []string `json:"removed" doc:"URLs that resolve to nothing any more." example:"[\"https://www.example.com/old\"]"`
 }
 
 // EventActor is who wrote.
@@ -43,6 +51,9 @@ func newEvent(e cms.Event) Event {
 	}
 	if e.Type.IsUpdate() {
 		wire.ChangedFields = append([]string{}, e.Fields...) // an empty list is not null
+	}
+	if e.URLs != nil {
+		wire.URLs, wire.URLsTruncated = &EventURLs{e.URLs.Changed, e.URLs.Removed}, &e.URLs.Truncated
 	}
 	return wire
 }

@@ -86,6 +86,10 @@ func walkWhileWriting(t *testing.T, nodes ...*system) {
 			walks[i] = nodes[i%len(nodes)].walk(t, done, cursor, fmt.Sprintf("limit=%d%s", 5+18*i, filters[i]))
 		})
 	}
+	var streams []*stream
+	for i := range 4 {
+		streams = append(streams, nodes[i%len(nodes)].stream(t, "startingAfter="+cursor))
+	}
 	writes := writeToSites(t, nodes, sites, pages)
 	for _, node := range nodes { // a client sees what it wrote, on any node
 		last := node.events(t, "startingAfter="+cursor)
@@ -105,6 +109,13 @@ func walkWhileWriting(t *testing.T, nodes ...*system) {
 		checkWalk(t, fmt.Sprintf("walk %d", i), walk, site, writes)
 		if !slices.IsSortedFunc(walk, func(a, b event) int { return place[*a.RequestID] - place[*b.RequestID] }) {
 			t.Errorf("walk %d has another order than the first", i)
+		}
+	}
+	for i, st := range streams {
+		for n, want := range walks[0] {
+			if got := st.next(t, 10*time.Second); got.id != want.ID {
+				t.Fatalf("event %d of stream %d is %s, want %s", n, i, got.id, want.ID)
+			}
 		}
 	}
 	checkChains(t, first, pages)

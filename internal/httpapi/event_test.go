@@ -21,6 +21,8 @@ type event struct {
 	Actor                     struct{ AppID, Name *string }
 	Data                      map[string]any
 	ChangedFields             []string
+	URLs                      *struct{ Changed, Removed []string }
+	URLsTruncated             *bool
 }
 
 // events are all events that a list of them shows, whose pages have some items each.
@@ -321,6 +323,29 @@ func TestEventsOfScheduledPublishes(t *testing.T) {
 		}
 		if reason, _ := found[3].Data["reason"].(string); !strings.Contains(reason, "deleted") {
 			t.Errorf("it failed because %v", found[3].Data["reason"])
+		}
+	})
+}
+
+// The event of a publish that went live has the URLs for caches, and no other.
+func TestEventsHaveURLs(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *system) {
+		e := newExample(t, s)
+		e.publish(t)
+		e.must(t, 204, "DELETE", "/v6/pages/"+e.page, "")
+		e.publish(t)
+		var published []event
+		for _, told := range s.events(t, "siteId="+e.site) {
+			if told.Type == "publish.published" {
+				published = append(published, told)
+			} else if told.URLs != nil || told.URLsTruncated != nil {
+				t.Errorf("%s has URLs", told.Type)
+			}
+		}
+		about := "https://www.example.com/about"
+		if len(published) != 2 || published[0].URLs == nil || published[1].URLs == nil || published[0].URLsTruncated == nil || *published[0].URLsTruncated ||
+			!slices.Contains(published[0].URLs.Changed, about) || !slices.Contains(published[1].URLs.Removed, about) {
+			t.Fatalf("%+v", published)
 		}
 	})
 }

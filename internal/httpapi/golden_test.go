@@ -183,6 +183,9 @@ var golden = map[string]func(t *testing.T, e example) reply{
 	"listPublishChanges": func(t *testing.T, e example) reply {
 		return e.call(t, "GET", "/v2/publishes/"+e.publish(t)+"/changes", "")
 	},
+	"listPublishUrls": func(t *testing.T, e example) reply {
+		return e.call(t, "GET", "/v2/publishes/"+e.publish(t)+"/urls", "")
+	},
 	"restorePublish": func(t *testing.T, e example) reply {
 		id := e.publish(t)
 		e.must(t, 204, "DELETE", "/v6/pages/"+e.page, "")

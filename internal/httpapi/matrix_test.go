@@ -92,6 +92,13 @@ var (
 		deleted: "401 401 401  404 404 404 404  403 403 401  403 403 401 401 401",
 		unknown: "401 401 401  404 404 404 404  403 403 401  403 403 401 401 401",
 	}
+	// A deleted site still has events.
+	readsEvents = grid{
+		own:     "401 401 401   ok  ok 403 403  403 403 401  403 403 401 401 401",
+		foreign: "401 401 401  403 403 403  ok  403 403 401  403 403 401 401 401",
+		deleted: "401 401 401   ok  ok 403 403  403 403 401  403 403 401 401 401",
+		unknown: "401 401 401  404 404 404 404  403 403 401  403 403 401 401 401",
+	}
 	// The runtime reads the live pages of the key's own site: App keys can't, and
 	// a pathname of another site is not found.
 	listsRuntime = grid{own: "401 401 401  403 403 403 403   ok  ok 401  403 403 401 401 401"}
@@ -162,8 +169,8 @@ var matrix = []cellRow{
 	{"getDelivery", deliveryResource, "", "", 200, writes},
 	{"redeliver", deliveryResource, "", "", 202, writes},
 
-	{"listEvents", namedSite, "?siteId={id}", "", 200, readsPublishes},
-	{"streamEvents", namedSite, "?siteId={id}", "", 200, readsPublishes},
+	{"listEvents", namedSite, "?siteId={id}", "", 200, readsEvents},
+	{"streamEvents", namedSite, "?siteId={id}", "", 200, readsEvents},
 
 	{"listSites", workspaceResource, "?workspaceId={id}", "", 200, listsSites},
 	{"createSite", workspaceResource, "", `{"name":"New","workspaceId":"{id}"}`, 201, createsSite},
@@ -189,6 +196,7 @@ var matrix = []cellRow{
 	{"getPublish", scheduledPublish, "", "", 200, readsPublishes},
 	{"cancelPublish", scheduledPublish, "", "", 204, writes},
 	{"listPublishChanges", oldPublish, "", "", 200, readsPublishes},
+	{"listPublishUrls", oldPublish, "", "", 200, readsPublishes},
 	{"restorePublish", oldPublish, "", "", 201, writes},
 
 	{"listPreviews", namedSite, "?siteId={id}", "", 200, readsPublishes},

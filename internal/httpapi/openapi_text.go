@@ -152,6 +152,7 @@ var endpointTexts = map[string]endpointText{
 	"getPublish":             {"Publishing", "Get a publish", ""},
 	"cancelPublish":          {"Publishing", "Cancel a scheduled publish", "Returns 409 if it is not scheduled."},
 	"listPublishChanges":     {"Publishing", "List the changes of a publish", ""},
+	"listPublishUrls":        {"Publishing", "List the URLs that a publish changed", "Returns every URL at which visitors get something else since the publish, by URL: what a CDN has to purge. A URL that ends in `/*` is the source of a redirect and stands for everything below it."},
 	"restorePublish":         {"Publishing", "Go back to a publish", "Reverts the live version to its state after that publish, as a new publish. The draft does not change. Returns 200 with a null id if the live version is already in that state."},
 
 	"resolveUrl": {"Rendering", "Resolve a URL", "Returns what a visitor of the URL gets, and why: a page, a redirect, a route or nothing. Reads the live version by default. Returns 404 if no site within reach has the origin, and 409 if several have it."},

@@ -86,6 +86,7 @@ func (a *API) endpoints() []*endpoint {
 		{get, "/v2/publishes/{publishId}", "getPublish", read, appsOnly, nil, nil, 200, typ[Publish](), a.getPublish},
 		{del, "/v2/publishes/{publishId}", "cancelPublish", publish, appsOnly, nil, nil, 204, nil, a.cancelPublish},
 		{get, "/v2/publishes/{publishId}/changes", "listPublishChanges", read, appsOnly, list, nil, 200, typ[List[Change]](), a.listPublishChanges},
+		{get, "/v2/publishes/{publishId}/urls", "listPublishUrls", read, appsOnly, list, nil, 200, typ[List[PublishURL]](), a.listPublishURLs},
 		{post, "/v2/publishes/{publishId}/restore", "restorePublish", publish, appsOnly, nil, nil, 201, typ[Publish](), a.restorePublish},
 
 		{get, "/v2/previews", "listPreviews", read, appsOnly, siteList, nil, 200, typ[List[Preview]](), a.listPreviews},

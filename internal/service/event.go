@@ -171,10 +171,8 @@ const (
 )
 
 // NumberEvents gives positions to all events that were committed before it was called.
+// Where there is one writer, these are those of a store that was copied.
 func (s *Service) NumberEvents(ctx context.Context) error {
-	if !s.store.Shared() {
-		return nil // the store of a single node numbers events in their own transaction
-	}
 	if err := s.events.numbering.Acquire(ctx, 1); err != nil {
 		return cms.Unavailable(err)
 	}
@@ -201,7 +199,7 @@ func (s *Service) NumberEvents(ctx context.Context) error {
 func (s *Service) FollowEvents(ctx context.Context, failed func(error)) {
 	sweep := time.NewTicker(sweepEvery)
 	defer sweep.Stop()
-	for {
+	for s.events.note(); ; {
 		select {
 		case <-ctx.Done():
 			return

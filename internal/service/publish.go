@@ -309,6 +309,10 @@ func (s *Service) release(ctx context.Context, tx cms.Tx, rel *release, p *cms.P
 			page.After.Since, page.After.PublishedAt = p.Seq, &now
 		}
 	}
+	urls, err := rel.urls(ctx, tx) // before anything is live
+	if err != nil {
+		return err
+	}
 	if err := tx.ReplaceLive(ctx, p.SiteID, p.Seq, rel.pages); err != nil {
 		return err
 	}
@@ -316,6 +320,9 @@ func (s *Service) release(ctx context.Context, tx cms.Tx, rel *release, p *cms.P
 		return err
 	}
 	if err := markDrafts(ctx, tx, rel, *p); err != nil {
+		return err
+	}
+	if err := tx.AddPublishURLs(ctx, p.SiteID, p.ID, urls); err != nil {
 		return err
 	}
 	return save(ctx, *p)

@@ -261,12 +261,7 @@ func (f siteSnapshot) follow(target string, at cms.Located, query string, to *Re
 	}
 	to.Target = cms.WithQuery(target, query)
 	to.URL = &to.Target
-	origin, path, carried, err := cms.SplitURL(to.Target)
-	if err != nil || !slices.Contains(f.locales.Origins(f.site), origin) {
-		return at, carried, false
-	}
-	next, inside = f.locales.Locate(f.site, origin, path)
-	return next, carried, inside
+	return f.locales.FollowURL(f.site, to.Target)
 }
 
 // holds reports whether a page or route has a pathname.

@@ -41,10 +41,10 @@ type dialect struct {
 	// Queries for the names of the tables, of the indexes that can be used, and of
 	// the indexes that are no table's key with their definitions.
 	tables, indexes, definitions string
-	// fill are statements to run before a store is filled, and filled is one to run
+	// fill are statements to run before a store is filled, and filled those to run
 	// afterwards.
 	fill   []string
-	filled func(tables []string) string
+	filled func(tables []string) []string
 	// examine runs the checks that only this engine has.
 	examine func(ctx context.Context, q queries, schema *schema, deep bool) []Finding
 

@@ -50,8 +50,10 @@ func (s *Store) Load(ctx context.Context, version int64, send func(Sink) error) 
 		schema, err = schemaAt(ctx, latestSchema)
 	}
 	if err == nil {
-		_, err = s.db.ExecContext(ctx, s.dialect.filled(schema.names))
-		err = s.fail(ctx, err)
+		for _, statement := range s.dialect.filled(schema.names) {
+			_, failed := s.db.ExecContext(ctx, statement)
+			err = errors.Join(err, s.fail(ctx, failed))
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotReady, err)

@@ -30,8 +30,14 @@ func (q queries) recordEvents(ctx context.Context, entries []cms.AuditEntry) err
 	return err
 }
 
-// addEvents stores events with the next positions of their workspaces.
+// addEvents stores events with the next positions of their workspaces. Most writes have one.
 func (q queries) addEvents(ctx context.Context, events []cms.AuditEntry) error {
+	if len(events) == 1 {
+		e := events[0]
+		return q.run(ctx, `insert into event (workspace_id, position, id, site_id, type, locale, fields)
+			select ?, coalesce(max(position), 0) + 1, ?, ?, ?, ?, ? from event where workspace_id = ?`,
+			e.WorkspaceID, e.ID, e.SiteID, e.Type, nullText(e.Locale), nullText(strings.Join(e.Fields, ",")), e.WorkspaceID)
+	}
 	last := map[cms.ID]int64{}
 	var args []any
 	for _, e := range events {
@@ -107,7 +113,7 @@ func (q queries) NumberEvents(ctx context.Context, limit int) (int, error) {
 // eventRead reads the events of a subquery.
 func eventRead(from string) string {
 	return `select e.workspace_id, e.id, e.site_id, e.resource_id, e.app_id, e.request_id, e.kind, e.operation, e.actor, e.states, a.name, v.type, v.locale, v.fields, v.position
-		from (` + from + `) v join audit_entry e on e.workspace_id = v.workspace_id and e.id = v.id left join app a on a.id = e.app_id`
+		from (` + from + `) as v join audit_entry e on e.workspace_id = v.workspace_id and e.id = v.id left join app a on a.id = e.app_id`
 }
 
 func scanEvent(r row) (e cms.Event, err error) {
@@ -121,17 +127,42 @@ func scanEvent(r row) (e cms.Event, err error) {
 const eventColumns = `select workspace_id, position, id, type, locale, fields from event where `
 
 func (q queries) Event(ctx context.Context, workspaceID, id cms.ID) (cms.Event, error) {
-	return one(ctx, q, cms.KindEvent, scanEvent, eventRead(eventColumns+`workspace_id = ? and id = ? and type <> ''`), workspaceID, id)
+	e, err := one(ctx, q, cms.KindEvent, scanEvent, eventRead(eventColumns+`workspace_id = ? and id = ? and type <> ''`), workspaceID, id)
+	if err == nil {
+		err = q.addURLs(ctx, &e)
+	}
+	return e, err
+}
+
+// addURLs reads the URLs of a publish that went live.
+func (q queries) addURLs(ctx context.Context, e *cms.Event) error {
+	if e.Type != cms.EventPublished {
+		return nil
+	}
+	urls, err := q.EventURLs(ctx, e.SiteID, e.ResourceID)
+	e.URLs = &urls
+	return err
 }
 
 // clockSkew bounds how much earlier an event was recorded than one with a lower position:
 // by clocks that differ, and by transactions that take long.
 const clockSkew = 10 * time.Minute
 
-// Events reads one index in its order: that of the workspace, or those of the types that
+// Events reads events with the URLs of publishes.
+func (q queries) Events(ctx context.Context, ask cms.EventQuery) ([]cms.Event, error) {
+	events, err := q.findEvents(ctx, ask)
+	for i := range events {
+		if err == nil {
+			err = q.addURLs(ctx, &events[i])
+		}
+	}
+	return events, err
+}
+
+// findEvents reads one index in its order: that of the workspace, or those of the types that
 // the query names, in the workspace or in a site, as far as the result needs them. Of
 // several sites it reads each one's first events and keeps the first of all.
-func (q queries) Events(ctx context.Context, ask cms.EventQuery) ([]cms.Event, error) {
+func (q queries) findEvents(ctx context.Context, ask cms.EventQuery) ([]cms.Event, error) {
 	if ask.Since != nil {
 		before, err := values[int64](ctx, q, `select position from event where workspace_id = ? and id < ? order by id desc limit 1`,
 			ask.WorkspaceID, cms.AuditBefore(ask.Since.Add(-clockSkew)))

@@ -118,6 +118,7 @@ func (q queries) PurgeHistory(ctx context.Context, siteID cms.ID, seq int64) err
 	}{
 		{`delete from page_past where site_id = ? and until < ?`, []any{siteID, seq}},
 		{`delete from redirect_past where site_id = ? and until < ?`, []any{siteID, seq}},
+		{`delete from publish_url where site_id = ? and publish_id in (select id` + old + `)`, []any{siteID, siteID, seq}},
 		{`delete from directory where id in (select id` + idle + `)`, []any{siteID, siteID, seq}},
 		{`delete` + idle, []any{siteID, siteID, seq}},
 		{`delete from directory where id in (select id` + old + `)`, []any{siteID, seq}},

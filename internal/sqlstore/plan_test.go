@@ -16,7 +16,7 @@ import (
 
 // unindexed are the tables that may be read from end to end: they are small
 // and read whole, or they are the engine's own.
-var unindexed = map[string]bool{"workspace": true, "installation": true}
+var unindexed = map[string]bool{"workspace": true, "installation": true, "event_pending": true}
 
 // statement is what the store sent to the engine.
 type statement struct {
@@ -399,6 +399,7 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 		func() error { _, err := q.Routes(ctx, site.ID, "", list); return err },
 		func() error { _, err := q.Routes(ctx, site.ID, "/p", list); return err },
 		func() error { return useAudit(ctx, q, site, app, page) },
+		func() error { return useEvents(ctx, q, site) },
 		func() error { _, err := q.Claims(ctx, site.ID, cms.Draft, []string{"/page", "/x"}); return err },
 	} {
 		do(t, call())
@@ -510,6 +511,38 @@ func useWebhooks(ctx context.Context, q queries, site cms.Site) error {
 	return errors.Join(errs...)
 }
 
+// useEvents reads events by every filter, and writes and numbers them.
+func useEvents(ctx context.Context, q queries, site cms.Site) error {
+	entry := cms.AuditEntry{ID: cms.NewID(), WorkspaceID: site.WorkspaceID, SiteID: site.ID, Type: "page.updated"}
+	if err := q.Record(ctx, entry); err != nil {
+		return err
+	}
+	if _, err := q.EventsPending(ctx); err != nil {
+		return err
+	}
+	if _, err := q.NumberEvents(ctx, 10); err != nil {
+		return err
+	}
+	if _, err := q.Event(ctx, site.WorkspaceID, entry.ID); err != nil {
+		return err
+	}
+	all := cms.EventQuery{WorkspaceID: site.WorkspaceID, Limit: 20}
+	since, ofType, ofTypes, bySite, bySites := all, all, all, all, all
+	since.Since = new(time.Unix(0, 0))
+	ofType.Types, ofTypes.Types = []cms.EventType{"page.updated"}, cms.SiteEventTypes
+	bySite.SiteID, bySites.Sites = site.ID, []cms.ID{site.ID, cms.NewID()}
+	for _, ask := range []cms.EventQuery{all, since, ofType, ofTypes, bySite, bySites} {
+		if _, err := q.Events(ctx, ask); err != nil {
+			return err
+		}
+	}
+	if err := q.purgeEventsOf(ctx, site); err != nil {
+		return err
+	}
+	_, err := q.PurgeEvents(ctx, site.WorkspaceID, time.Now(), 10)
+	return err
+}
+
 // useAudit reads the audit trail by every filter, and writes to it.
 func useAudit(ctx context.Context, q queries, site cms.Site, app cms.App, page cms.Page) error {
 	all := cms.AuditQuery{WorkspaceID: site.WorkspaceID, ListQuery: cms.ListQuery{Limit: 20, After: cms.NewID()}}
@@ -578,6 +611,9 @@ func usePublishing(t *testing.T, q queries, site cms.Site, locale cms.Locale, pa
 	_, err = q.TakeDuePublish(ctx, time.Now(), []cms.ID{cms.NewID()})
 	do(t, err)
 	_, err = q.LockPublish(ctx, site.ID, publish.ID)
+	do(t, err)
+	do(t, q.AddPublishURLs(ctx, site.ID, publish.ID, []cms.PublishURL{{URL: "https://example.com/", Change: cms.URLRemoved}}))
+	_, err = q.EventURLs(ctx, site.ID, publish.ID)
 	do(t, err)
 	var before *cms.Page
 	for _, since := range []int64{50, 70, 90} {
@@ -678,7 +714,11 @@ func useRedirects(t *testing.T, q queries, site cms.Site, locale cms.Locale) {
 		_, err = q.CountRedirects(ctx, site.ID, version)
 		do(t, err)
 	}
-	_, err := q.LastLiveRedirect(ctx, site.ID, redirect.ID)
+	_, err := q.RedirectsLeading(ctx, site.ID, []string{"/to", "/x"}, []string{"/", "/to"})
+	do(t, err)
+	_, err = q.HasRedirects(ctx, site.ID)
+	do(t, err)
+	_, err = q.LastLiveRedirect(ctx, site.ID, redirect.ID)
 	do(t, err)
 	_, err = q.DirtyRedirects(ctx, site.ID)
 	do(t, err)

@@ -56,8 +56,11 @@ var postgresDialect = &dialect{
 	// The definition of a partitioned table's index is of the empty parent only.
 	definitions: `select c.relname, replace(pg_get_indexdef(c.oid), ' ON ONLY ', ' ON ') from pg_index i join pg_class c on c.oid = i.indexrelid
 		where not c.relispartition and c.relnamespace = current_schema()::regnamespace and not exists (select 1 from pg_constraint where conindid = c.oid)`,
-	// Without statistics the planner assumes empty tables.
-	filled:  func(tables []string) string { return `analyze ` + strings.Join(tables, ", ") },
+	// Without statistics the planner assumes empty tables. The next number is above those
+	// that were loaded.
+	filled: func(tables []string) []string {
+		return []string{`analyze ` + strings.Join(tables, ", "), `select setval(pg_get_serial_sequence('event_pending', 'number'), max(number)) from event_pending`}
+	},
 	examine: examinePostgres,
 	// A statement that waits for a table lock blocks all later ones, so a migration
 	// gives up soon and tries again.

@@ -126,6 +126,35 @@ func (q queries) RedirectsAway(ctx context.Context, siteID cms.ID, version cms.V
 	return q.redirects(ctx, siteID, version, `target not like '/%'`+notDeleted(version), nil, "")
 }
 
+func (q queries) RedirectsLeading(ctx context.Context, siteID cms.ID, targets, below []string) ([]cms.Redirect, error) {
+	found, err := q.redirectsAmong(ctx, siteID, cms.Live, "target", targets, "")
+	if err != nil {
+		return nil, err
+	}
+	for chunk := range slices.Chunk(below, targetRanges) {
+		where, args := []string{}, []any{}
+		for _, pathname := range chunk {
+			prefix := strings.TrimSuffix(pathname, "/") + "/"
+			end, _ := prefixEnd(prefix) // a slash is followed by another character
+			where, args = append(where, `target > ? and target < ?`), append(args, prefix, end)
+		}
+		some, err := q.redirects(ctx, siteID, cms.Live, `(`+strings.Join(where, " or ")+`)`, args, "")
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, some...)
+	}
+	return found, nil
+}
+
+// targetRanges is how many ranges of targets one statement has.
+const targetRanges = 50
+
+func (q queries) HasRedirects(ctx context.Context, siteID cms.ID) (bool, error) {
+	found, err := values[int64](ctx, q, `select 1 from redirect where site_id = ? and `+is(cms.Live)+` limit 1`, siteID)
+	return len(found) > 0, err
+}
+
 func (q queries) HasWildRedirects(ctx context.Context, siteID cms.ID, version cms.Version) (bool, error) {
 	found, err := values[int64](ctx, q, `select 1 from redirect where site_id = ? and wild and `+is(version)+notDeleted(version)+` limit 1`, siteID)
 	return len(found) > 0, err

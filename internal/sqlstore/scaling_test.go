@@ -29,6 +29,8 @@ var notBySite = map[string]string{
 	"delivery":       "it belongs to a webhook, and its event may be of no site",
 	"audit":          "it is replaced by audit_entry",
 	"audit_entry":    "it belongs to a workspace, and the write may be about no site",
+	"event":          "it belongs to a workspace, and is in the order of the workspace",
+	"event_pending":  "all events are numbered in one order; there are few",
 }
 
 // notBySiteIndexes are indexes of the other tables that do not lead with the

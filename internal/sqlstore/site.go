@@ -241,7 +241,7 @@ func (q queries) PurgeSites(ctx context.Context, before time.Time, limit int) ([
 			}
 		}
 		// What indexes pages locks search_site first.
-		for _, table := range []string{"search_site", "search_mark", "search_page", "search_gram", "page", "page_past", "content", "redirect", "redirect_past", "publish", "pathname", "route", "preview", "locale", "copy_id", "site_key", "site_label"} {
+		for _, table := range []string{"search_site", "search_mark", "search_page", "search_gram", "page", "page_past", "content", "redirect", "redirect_past", "publish", "publish_url", "pathname", "route", "preview", "locale", "copy_id", "site_key", "site_label"} {
 			if err := q.run(ctx, `delete from `+table+` where site_id = ?`, site.ID); err != nil {
 				return nil, err
 			}

@@ -24,8 +24,9 @@ var sqliteDialect = &dialect{
 	size:  `select page_count * page_size from pragma_page_count, pragma_page_size`,
 	words: map[string]string{
 		"UUID": "blob", "Text": "text", "Bytes": "blob",
-		"Clustered": " without rowid", "Statistics": sqliteStatistics, "Counters": sqliteCounters, "Number": "integer primary key",
+		"Clustered": " without rowid", "Statistics": sqliteStatistics, "Counters": sqliteCounters,
 		"NoID": "zeroblob(16)", "Transaction": "0", "MarkWritten": sqliteMarks, // there is one writer
+		"Number": "bigint primary key",
 	},
 	among: func(column string, values []any) (string, []any) {
 		return column + ` in (` + marks(len(values)) + `)`, values
@@ -43,7 +44,7 @@ var sqliteDialect = &dialect{
 	// Sorting for an index takes this much memory before it uses the disk.
 	fill: []string{`pragma temp_store = file`, `pragma cache_size = -32768`},
 	// The log of one big transaction is as big as the database.
-	filled:  func([]string) string { return sqliteGuesses + `pragma wal_checkpoint(truncate)` },
+	filled:  func([]string) []string { return []string{sqliteGuesses + `pragma wal_checkpoint(truncate)`} },
 	examine: examineSQLite,
 }
 

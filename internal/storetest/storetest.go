@@ -92,9 +92,14 @@ var suite = []struct {
 	{"preview/last use moves forward only", previewTouch},
 	{"preview/purge removes those that ended first", previewPurge},
 
+	{"publishurl/kept in order", publishURLsKept},
+	{"publishurl/as an event shows them", publishURLsOfEvents},
+	{"publishurl/purged with the publish and the site", publishURLsPurged},
+
 	{"redirect/kept as given", redirectKept},
 	{"redirect/list by source", redirectList},
 	{"redirect/found by source, target and locale", redirectFound},
+	{"redirect/found by where they lead", redirectsLeading},
 	{"redirect/as they were live", redirectHistory},
 	{"redirect/copied and purged with the site", redirectCopied},
 

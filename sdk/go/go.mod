@@ -1,0 +1,3 @@
+module galley/sdk/go
+
+go 1.26

@@ -83,7 +83,7 @@ func walkWhileWriting(t *testing.T, nodes ...*system) {
 			filters[i] = "&siteId=" + sites[i]
 		}
 		walking.Go(func() {
-			walks[i] = nodes[i%len(nodes)].walk(t, done, cursor, fmt.Sprintf("limit=%d%s", 5+18*i, filters[i]))
+			walks[i] = nodes[i%len(nodes)].walk(done, t, cursor, fmt.Sprintf("limit=%d%s", 5+18*i, filters[i]))
 		})
 	}
 	var streams []*stream
@@ -245,7 +245,7 @@ func (s *system) quietly(t *testing.T, method, target, body string) reply {
 }
 
 // walk goes on from a cursor until done, and then to the end.
-func (s *system) walk(t *testing.T, done context.Context, cursor, query string) (walk []event) {
+func (s *system) walk(done context.Context, t *testing.T, cursor, query string) (walk []event) {
 	for last := false; ; {
 		finished := done.Err() != nil
 		r := s.quietly(t, "GET", "/v2/events?"+query+"&startingAfter="+cursor, "")

@@ -167,6 +167,9 @@ func TestPrismSeesNoViolation(t *testing.T) {
 		}
 	}
 	for _, name := range checkGoldenFiles(t) {
+		if name == "streamEvents" {
+			continue // Prism waits for the end of a response
+		}
 		t.Run(name, func(t *testing.T) {
 			if r := golden[name](t, newExample(t, freshWorkspace(t, &proxied))); r.status >= 300 {
 				t.Errorf("%d %s", r.status, r.body)

@@ -29,6 +29,7 @@ type Commands struct {
 	Previews  previewsCommand  `cmd:"" help:"Manage links that show a draft."`
 	Resolve   resolveCommand   `cmd:"" help:"Show what a visitor of a URL gets, and why."`
 	Keys      keysCommand      `cmd:"" help:"Manage apps and their keys."`
+	Webhooks  webhooksCommand  `cmd:"" help:"Manage webhooks, and see what they delivered."`
 	Events    eventsCommand    `cmd:"" help:"List or follow what happens."`
 	Audit     auditCommand     `cmd:"" help:"List who wrote what."`
 

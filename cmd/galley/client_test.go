@@ -242,7 +242,8 @@ var scenario = []step{
 
 	{line: "keys create --name CI --scopes read,write --sites Shop --expires-at 2100-01-31"},
 	{line: "keys create --name Reader --scopes read --output json", save: map[string]string{"APP": "id"}},
-	{line: "keys list"},
+	{line: "keys list --limit 1 --output ids", save: map[string]string{"FIRST": ""}},
+	{line: "keys list --after $FIRST"}, // the first one has been used, some time later
 	{line: "keys get $APP"},
 	{line: `keys update $APP --description "Reads the site" --scopes read,publish`},
 	{line: "keys rotate $APP", input: "y\n", yes: true},
@@ -251,13 +252,13 @@ var scenario = []step{
 	{line: "webhooks create --url http://127.0.0.1:9/hook --types page.updated --sites Shop --output json", save: map[string]string{"WEBHOOK": "id"}},
 	{line: "webhooks list"},
 	{line: "webhooks get $WEBHOOK"},
-	{line: `webhooks update $WEBHOOK --description "Nobody listens" --is-enabled false --clear types`},
+	{line: `webhooks update $WEBHOOK --description "Nobody listens" --is-enabled true --clear types`},
 	{line: "webhooks rotate-secret $WEBHOOK --grace 2d", input: "y\n", yes: true},
 	{line: "webhooks test $WEBHOOK --output json", save: map[string]string{"DELIVERY": "id"}},
 	{line: "webhooks deliveries $WEBHOOK", until: "failed"},
 	{line: "webhooks delivery $DELIVERY"},
 	{line: "webhooks redeliver $DELIVERY --output ids"},
-	{line: "webhooks replay $WEBHOOK --since 2099-01-01"},
+	{line: "webhooks replay $WEBHOOK --since 2020-01-01"},
 	{line: "webhooks delete $WEBHOOK", input: "y\n", yes: true},
 
 	{line: "events --types site.created,site.deleted"},
@@ -356,9 +357,13 @@ func (s *shell) run(t *testing.T, step step) string {
 	return shown
 }
 
-// jsonField returns a string of the JSON in an output, by a path such as data.0.id.
+// jsonField returns a string of the JSON in an output, by a path such as data.0.id; no path
+// is its first line.
 func jsonField(t *testing.T, output, path string) string {
 	t.Helper()
+	if path == "" {
+		return strings.TrimSpace(strings.SplitN(output, "\n", 2)[0])
+	}
 	var value any
 	if err := json.Unmarshal([]byte(output[strings.Index(output, "{"):]), &value); err != nil {
 		t.Fatalf("%v in %s", err, output)

@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -31,6 +32,9 @@ func Explain(err error) (message string, code int, ok bool) {
 			server = u.Scheme + "://" + u.Host
 		}
 		return fmt.Sprintf("can't reach %s: %v. Check that the server runs and that the URL is right; 'galley profiles' shows it", server, lost.Err), ExitRefused, true
+	}
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return "this is no Galley server: its answer is not understood; 'galley profiles' shows the URL", ExitRefused, true
 	}
 	return "", 0, false
 }

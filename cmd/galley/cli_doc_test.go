@@ -69,7 +69,7 @@ func (s *shell) script(t *testing.T, script string) string {
 	t.Helper()
 	cmd := exec.Command("bash", "-e", "-o", "pipefail", "-c", script)
 	cmd.Dir = s.home
-	cmd.Env = append(prepare(t, s.env, binary).cmd.Env, "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
+	cmd.Env = prepare(t, append(s.env, "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH")), binary).cmd.Env
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s\n%v\n%s", script, err, out)

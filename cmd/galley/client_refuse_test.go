@@ -215,6 +215,41 @@ func TestProfilesAreForTheirOwnerAlone(t *testing.T) {
 	}
 }
 
+// Who is a client may also start a server.
+func TestVariablesOfTheClientAreNoMatterToAServer(t *testing.T) {
+	t.Parallel()
+	serve(t, []string{"GALLEY_URL=https://cms.example.com", "GALLEY_KEY=key", "GALLEY_PROFILE=work"}).ready(t)
+}
+
+// The key of a site and the token of a preview need no name of a site.
+func TestClientWithTheKeyOfASite(t *testing.T) {
+	t.Parallel()
+	server := serve(t, nil)
+	s := signedIn(t, server)
+	_, siteKey := server.newSite(t, s.vars["KEY"])
+	server.newSite(t, s.vars["KEY"])
+	s.env = append(s.env, "GALLEY_KEY="+siteKey)
+	if code, stdout, stderr := s.piped(t, "", "locales", "list"); code != 0 || !strings.Contains(stdout, "en-US") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	if code, _, stderr := s.piped(t, "", "sites", "list"); code != 1 || !strings.Contains(stderr, "use an App key") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+}
+
+func TestInterruptEndsAQuestion(t *testing.T) {
+	t.Parallel()
+	s := newShell(t, serve(t, nil))
+	if code, shown := s.typed(t, "\x03", "login", s.server.url); code != 1 || !strings.Contains(shown, "galley: interrupted") {
+		t.Errorf("exit code %d\n%s", code, shown)
+	}
+	s.env = append(s.env, "GALLEY_URL="+s.server.url, "GALLEY_KEY="+s.vars["KEY"])
+	s.server.newSite(t, s.vars["KEY"])
+	if code, shown := s.typed(t, "\x03", "sites", "delete", "Shop"); code != 1 || !strings.Contains(shown, "galley: interrupted") {
+		t.Errorf("exit code %d\n%s", code, shown)
+	}
+}
+
 func TestClientFollowsEvents(t *testing.T) {
 	t.Parallel()
 	server := serve(t, nil)

@@ -365,7 +365,8 @@ func jsonField(t *testing.T, output, path string) string {
 		return strings.TrimSpace(strings.SplitN(output, "\n", 2)[0])
 	}
 	var value any
-	if err := json.Unmarshal([]byte(output[strings.Index(output, "{"):]), &value); err != nil {
+	_, object, _ := strings.Cut(output, "{") // a question may come before it
+	if err := json.Unmarshal([]byte("{"+object), &value); err != nil {
 		t.Fatalf("%v in %s", err, output)
 	}
 	for name := range strings.SplitSeq(path, ".") {

@@ -17,8 +17,8 @@ import (
 // firstPause is the pause before a request is sent again.
 const firstPause = 200 * time.Millisecond
 
-// Explain returns the message of an error for a person, and the exit code. ok is false if
-// the error is none of a client.
+// Explain returns the message of an error of a client for a person, and the exit code. ok is
+// false for other errors.
 func Explain(err error) (message string, code int, ok bool) {
 	if exit, ok := errors.AsType[*ExitError](err); ok {
 		return exit.Message, exit.Code, true
@@ -26,7 +26,10 @@ func Explain(err error) (message string, code int, ok bool) {
 	if failed, ok := errors.AsType[*galley.Error](err); ok {
 		return explainAnswer(failed), ExitRefused, true
 	}
-	if lost, ok := errors.AsType[*url.Error](err); ok && !errors.Is(err, context.Canceled) {
+	if errors.Is(err, context.Canceled) {
+		return "interrupted", ExitRefused, true
+	}
+	if lost, ok := errors.AsType[*url.Error](err); ok {
 		server := lost.URL
 		if u, err := url.Parse(lost.URL); err == nil {
 			server = u.Scheme + "://" + u.Host

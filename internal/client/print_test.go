@@ -15,7 +15,7 @@ import (
 // document draws a JSON value with texts that YAML could take for something else.
 func document(t *rapid.T, depth int) any {
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
-		"", " ", "yes", "null", "~", "1e3", "0x10", "2030-01-31", "- a", "a: b", "#", "a\nb\n", " a\n  b", "a \n", "\ttab", "\"", "'", "|", ">", "é☕", "\u2028", "%x", "@", "`", "a\r\nb", "\u0000", "---", "<<",
+		"", " ", "yes", "null", "~", "1e3", "0x10", "2030-01-31", "- a", "a: b", "#", "a\nb\n", " a\n  b", "a \n", "\ttab", "\"", "'", "|", ">", "é☕", "\u2028", "%x", "@", "`", "a\r\nb", "\u0000", "---", "<<", "12345678-1234-1234-1234-123456789012",
 	}))
 	if depth == 0 {
 		return rapid.OneOf(

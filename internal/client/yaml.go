@@ -84,7 +84,7 @@ func scalarYAML(value any) string {
 }
 
 func yamlText(text string) string {
-	if plainText.MatchString(text) && !words.MatchString(text) {
+	if idForm.MatchString(text) || plainText.MatchString(text) && !words.MatchString(text) {
 		return text
 	}
 	return strconv.Quote(text) // YAML has every escape of Go

@@ -3,6 +3,7 @@ module galley
 go 1.26.0
 
 require (
+	galley/sdk/go v0.0.0
 	github.com/alecthomas/kong v1.16.1
 	github.com/dustin/go-humanize v1.1.0
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
@@ -70,3 +71,5 @@ require (
 )
 
 replace modernc.org/libc => modernc.org/libc v1.77.1
+
+replace galley/sdk/go => ./sdk/go

@@ -9,7 +9,7 @@ import (
 
 // plain matches text that needs no quotes and means nothing else in YAML.
 var (
-	plain    = regexp.MustCompile(`^[\pL/](?:[\pL\pM\pN /_.,()'!?&+=%@;*~-]|:[^ ])*$`)
+	plain    = regexp.MustCompile(`^[\pL/](?:[\pL\pM\pN /_.,()'!?&+=%@;*~-]|:[\pL\pN/])*$`)
 	reads    = regexp.MustCompile(`(?i)^(true|false|null|yes|no|on|off|y|n)$`)
 	trailing = regexp.MustCompile(` $`)
 )

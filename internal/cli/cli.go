@@ -15,6 +15,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"galley/internal/client"
 	"galley/internal/cms"
 	"galley/internal/config"
 	"galley/internal/httpapi"
@@ -26,6 +27,8 @@ const Version = "0.1.0"
 // commands is the tree of commands.
 type commands struct {
 	Config string `help:"YAML file of settings, with the names of the flags." env:"GALLEY_CONFIG" placeholder:"FILE"`
+
+	client.Commands `group:"client"`
 
 	Serve       serveCommand       `cmd:"" help:"Start the service."`
 	Apps        appsCommand        `cmd:"" help:"Create, list, rate-limit and revoke apps."`
@@ -65,7 +68,8 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		kong.Writers(out, errOut),
 		kong.Exit(func(code int) { exit = code }),
 		config.Durations,
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
+		kong.ExplicitGroups([]kong.Group{{Key: config.ClientGroup, Title: "Commands for the sites of a server:"}}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true}),
 	)
 	if err != nil {
 		panic(err) // the commands are declared wrong
@@ -87,7 +91,7 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	if exit >= 0 { // help was printed
 		return exit
 	}
-	if badFile != nil && (err != nil || len(command.Selected().Flags) > 0) { // commands without settings don't need it
+	if badFile != nil && (err != nil || config.HasSettings(command.Selected())) {
 		return t.fail(badFile)
 	}
 	if err != nil {
@@ -100,7 +104,7 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 			_, _ = fmt.Fprintln(errOut, "galley: "+warning)
 		}
 	}
-	if err := cmp.Or(command.Run(t), t.lost); err != nil {
+	if err := cmp.Or(command.Run(t, &client.Terminal{Ctx: ctx, In: os.Stdin, Out: out, Err: errOut}), t.lost); err != nil {
 		return t.fail(err)
 	}
 	return 0
@@ -130,7 +134,10 @@ func withFile(parser *kong.Kong, args []string) error {
 }
 
 func (t *terminal) fail(err error) int {
-	message := err.Error()
+	message, code := err.Error(), 1
+	if explained, exit, ok := client.Explain(err); ok {
+		message, code = explained, exit
+	}
 	if e, ok := errors.AsType[*cms.Error](err); ok {
 		message = e.Message
 		for _, d := range e.Details {
@@ -141,7 +148,7 @@ func (t *terminal) fail(err error) int {
 		}
 	}
 	_, _ = fmt.Fprintln(t.err, "galley: "+message)
-	return 1
+	return code
 }
 
 type versionCommand struct{}

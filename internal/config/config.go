@@ -155,8 +155,23 @@ func refuse(message string, unknown []string) error {
 	return errors.New(message + strings.Join(unknown, ", "))
 }
 
+// ClientGroup is the group of the commands that talk to a server. They have no settings in
+// the configuration file.
+const ClientGroup = "client"
+
+func isClient(n *kong.Node) bool {
+	group := n.ClosestGroup()
+	return group != nil && group.Key == ClientGroup
+}
+
+// HasSettings reports whether a command reads settings, and so the configuration file.
+func HasSettings(n *kong.Node) bool { return len(n.Flags) > 0 && !isClient(n) }
+
 // flags returns the flags of a command and its subcommands.
 func flags(n *kong.Node) []*kong.Flag {
+	if isClient(n) {
+		return nil
+	}
 	all := slices.Clone(n.Flags)
 	for _, child := range n.Children {
 		all = append(all, flags(child)...)
@@ -165,8 +180,9 @@ func flags(n *kong.Node) []*kong.Flag {
 }
 
 // Resolve returns the value of a flag from the file, unless its variable is set.
-func (f *File) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+func (f *File) Resolve(_ *kong.Context, at *kong.Path, flag *kong.Flag) (any, error) {
 	value, ok := f.values[flag.Name]
+	ok = ok && !isClient(at.Node())
 	hasVariable := slices.ContainsFunc(flag.Envs, func(name string) bool { return os.Getenv(name) != "" })
 	if !ok || hasVariable {
 		return nil, nil //nolint:nilnil // tells kong that the file has no value for it
@@ -196,6 +212,9 @@ const prefix = "GALLEY_"
 // begins with galley.
 var serviceLink = regexp.MustCompile(`^GALLEY(_\w+)?_(SERVICE_(HOST|PORT(_\w+)?)=|PORT(_\d+_[A-Z]+)?=[a-z]+://|PORT_\d+_[A-Z]+_(PROTO|PORT|ADDR)=)`)
 
+// clientVariables are read by the commands that talk to a server.
+var clientVariables = []string{"GALLEY_URL", "GALLEY_KEY", "GALLEY_PROFILE"}
+
 // CheckVariables refuses variables that start with GALLEY_ and are not settings.
 // The error suggests the setting with the most similar name.
 func CheckVariables(app *kong.Application, environ []string) error {
@@ -205,12 +224,26 @@ func CheckVariables(app *kong.Application, environ []string) error {
 	}
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
-		if strings.HasPrefix(name, prefix) && !slices.Contains(known, name) && !serviceLink.MatchString(entry) {
+		if strings.HasPrefix(name, prefix) && !slices.Contains(known, name) && !slices.Contains(clientVariables, name) && !serviceLink.MatchString(entry) {
 			similar := slices.MinFunc(known, func(a, b string) int { return editDistance(name, a) - editDistance(name, b) })
 			unknown = append(unknown, fmt.Sprintf("%s (did you mean %s?)", name, similar))
 		}
 	}
 	return refuse("unknown variables: ", unknown)
+}
+
+// Similar returns the name that a misspelled one is most similar to, in any letter case, or
+// "" if none is.
+func Similar(name string, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	distance := func(other string) int { return editDistance(strings.ToLower(name), strings.ToLower(other)) }
+	nearest := slices.MinFunc(names, func(a, b string) int { return distance(a) - distance(b) })
+	if distance(nearest) > max(2, len(name)/3) && !strings.Contains(strings.ToLower(nearest), strings.ToLower(name)) {
+		return ""
+	}
+	return nearest
 }
 
 // editDistance is the Levenshtein distance.

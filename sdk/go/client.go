@@ -122,6 +122,9 @@ func Actor(name string) RequestOption {
 // ETag stores the entity tag of the response, for IfMatch.
 func ETag(etag *string) RequestOption { return func(c *call) { c.etag = etag } }
 
+// Body stores the body of the response as the server sent it.
+func Body(body *[]byte) RequestOption { return func(c *call) { c.raw = body } }
+
 // call is a request before it is sent.
 type call struct {
 	method string
@@ -130,6 +133,7 @@ type call struct {
 	body   any // nil: none
 	header http.Header
 	etag   *string
+	raw    *[]byte
 }
 
 // path joins segments, each escaped.
@@ -276,6 +280,9 @@ func (c *Client) attempt(ctx context.Context, call *call, body []byte) ([]byte, 
 	}
 	if call.etag != nil {
 		*call.etag = response.Header.Get("ETag")
+	}
+	if call.raw != nil {
+		*call.raw = text
 	}
 	return text, nil
 }

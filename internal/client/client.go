@@ -1,0 +1,104 @@
+// Package client is the command line as a client of a server. It knows the Go SDK and
+// terminals, and nothing of the service behind the interface.
+package client
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// Commands are the commands that talk to a server.
+type Commands struct {
+	Login    loginCommand    `cmd:"" help:"Sign in to a server with a key."`
+	Logout   logoutCommand   `cmd:"" help:"Forget the key of a server."`
+	Profiles profilesCommand `cmd:"" help:"List the servers that you are signed in to, or switch between them."`
+	Sites    sitesCommand    `cmd:"" help:"Manage sites."`
+}
+
+// Terminal is where a command reads and writes.
+type Terminal struct {
+	Ctx context.Context //nolint:containedctx // the context of the one command that runs
+	In  *os.File
+	Out io.Writer
+	Err io.Writer
+}
+
+// print writes to the standard output. A write that fails is an error: somebody waits for
+// the output.
+func (t *Terminal) print(text string) error {
+	if _, err := io.WriteString(t.Out, text); err != nil {
+		return fmt.Errorf("can't write the output: %w", err)
+	}
+	return nil
+}
+
+// note writes a remark for a person to the standard error, if a terminal shows it.
+func (t *Terminal) note(format string, args ...any) {
+	if isTerminal(t.Err) {
+		_, _ = fmt.Fprintf(t.Err, format+"\n", args...)
+	}
+}
+
+// isTerminal reports whether a person sees what is written, or types what is read.
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// width returns the number of columns of the terminal, or 0 if there is none.
+func (t *Terminal) width() int {
+	if file, ok := t.Out.(*os.File); ok {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil {
+			return width
+		}
+	}
+	return 0
+}
+
+// colors reports whether the output may have colors.
+func (t *Terminal) colors() bool { return isTerminal(t.Out) && os.Getenv("NO_COLOR") == "" }
+
+// confirm asks before something is destroyed. Without a terminal nobody can answer, so the
+// command has to say --yes.
+func (t *Terminal) confirm(yes bool, format string, args ...any) error {
+	question := fmt.Sprintf(format, args...)
+	if yes {
+		return nil
+	}
+	if !isTerminal(t.In) || !isTerminal(t.Err) {
+		return usage("%s Nobody is here to ask: confirm with --yes", question)
+	}
+	_, _ = fmt.Fprintf(t.Err, "%s [y/N] ", question)
+	answer, _ := bufio.NewReader(t.In).ReadString('\n')
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return &ExitError{Code: ExitRefused, Message: "Nothing was done."}
+}
+
+// The exit codes of commands.
+const (
+	ExitRefused = 1 // by the server, or by the person who was asked
+	ExitUsage   = 2
+	ExitMovedOn = 3 // the plan is not the plan any more
+)
+
+// ExitError ends a command with a message and an exit code.
+type ExitError struct {
+	Code    int
+	Message string
+}
+
+func (e *ExitError) Error() string { return e.Message }
+
+// usage is an error of a command that was given something wrong.
+func usage(format string, args ...any) error {
+	return &ExitError{Code: ExitUsage, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,244 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/goccy/go-yaml"
+)
+
+// show prints the response that was kept by raw, if its request succeeded.
+func (s *Session) show(err error) error {
+	if err != nil {
+		return err
+	}
+	return s.Show(s.body)
+}
+
+// Show prints a JSON document of the interface in the form that was asked for. A table has
+// a line for each field.
+func (s *Session) Show(document []byte) error {
+	value, err := ordered(document)
+	if err != nil {
+		return err
+	}
+	switch s.output {
+	case "ids":
+		return s.print(cell(field(value, "id"), false) + "\n")
+	case "table":
+		var rows [][]string
+		object, _ := value.(yaml.MapSlice)
+		for _, item := range object {
+			if item.Key != "object" {
+				rows = append(rows, []string{heading(item.Key.(string)), cell(item.Value, false)})
+			}
+		}
+		return s.print(layOut(rows, s.width()))
+	}
+	return s.encode(document, value)
+}
+
+// ShowList prints the items of a list. A table has a column for each of the given fields.
+func (s *Session) ShowList(list []byte, columns ...string) error {
+	value, err := ordered(list)
+	if err != nil {
+		return err
+	}
+	items, _ := field(value, "data").([]any)
+	switch s.output {
+	case "ids":
+		var b strings.Builder
+		for _, item := range items {
+			b.WriteString(cell(identity(item), false) + "\n")
+		}
+		return s.print(b.String())
+	case "table":
+		if len(items) == 0 {
+			s.note("Nothing found.")
+			return nil
+		}
+		rows := [][]string{nil}
+		for _, name := range columns {
+			rows[0] = append(rows[0], heading(name))
+		}
+		for _, item := range items {
+			var row []string
+			for _, name := range columns {
+				row = append(row, cell(field(item, name), true))
+			}
+			rows = append(rows, row)
+		}
+		return s.print(layOut(rows, s.width()))
+	}
+	return s.encode(list, value)
+}
+
+// encode prints JSON as the server sent it, indented on a terminal, or YAML.
+func (s *Session) encode(document []byte, value any) error {
+	if s.output == "yaml" {
+		text, err := yaml.MarshalWithOptions(value, yaml.UseLiteralStyleIfMultiline(true))
+		if err != nil {
+			return err
+		}
+		return s.print(string(text))
+	}
+	var b bytes.Buffer
+	if !isTerminal(s.Out) {
+		b.Write(document)
+	} else if err := json.Indent(&b, document, "", "  "); err != nil {
+		return err
+	}
+	return s.print(strings.TrimSuffix(b.String(), "\n") + "\n")
+}
+
+// ordered decodes JSON and keeps the order of the fields. Objects are of type
+// yaml.MapSlice, and lists of type []any.
+func ordered(document []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(document))
+	d.UseNumber()
+	value, err := orderedValue(d)
+	if err != nil {
+		return nil, fmt.Errorf("the response is not understood: %w", err)
+	}
+	return value, nil
+}
+
+func orderedValue(d *json.Decoder) (any, error) {
+	token, err := d.Token()
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch token {
+	case json.Delim('{'):
+		object := yaml.MapSlice{}
+		for d.More() {
+			name, err := d.Token()
+			if err != nil {
+				return nil, err
+			}
+			value, err := orderedValue(d)
+			if err != nil {
+				return nil, err
+			}
+			object = append(object, yaml.MapItem{Key: name, Value: value})
+		}
+		_, err = d.Token() // the end
+		return object, err
+	case json.Delim('['):
+		list := []any{}
+		for d.More() {
+			value, err := orderedValue(d)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		_, err = d.Token()
+		return list, err
+	}
+	if number, ok := token.(json.Number); ok {
+		if n, err := strconv.ParseInt(number.String(), 10, 64); err == nil {
+			return n, nil
+		}
+		return number.Float64()
+	}
+	return token, nil
+}
+
+// field returns a field of an object, whose name may be a path such as actor.name.
+func field(object any, name string) any {
+	for part := range strings.SplitSeq(name, ".") {
+		fields, _ := object.(yaml.MapSlice)
+		object = nil
+		for _, item := range fields {
+			if item.Key == part {
+				object = item.Value
+			}
+		}
+	}
+	return object
+}
+
+// identity returns what other commands call an item by.
+func identity(item any) any {
+	if id := field(item, "id"); id != nil {
+		return id
+	}
+	return field(item, "pathname")
+}
+
+// heading returns the name of a field as a heading: publishedAt is PUBLISHED AT.
+func heading(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		switch {
+		case r == '.':
+			r = ' '
+		case unicode.IsUpper(r) && i > 0 && !unicode.IsUpper(rune(name[i-1])):
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToUpper(r))
+	}
+	return b.String()
+}
+
+// cell returns a value as a table shows it; short leaves out the seconds of times.
+func cell(value any, short bool) string {
+	switch v := value.(type) {
+	case nil:
+		return "-"
+	case string:
+		if t, err := time.Parse(time.RFC3339, v); err == nil && strings.HasSuffix(v, "Z") {
+			if short {
+				return t.Local().Format("2006-01-02 15:04")
+			}
+			return t.Local().Format(time.DateTime)
+		}
+		return printable(v)
+	case bool:
+		if v {
+			return "yes"
+		}
+		return "no"
+	case []any:
+		words := make([]string, len(v))
+		for i, item := range v {
+			words[i] = cell(item, short)
+		}
+		return strings.Join(words, ", ")
+	case yaml.MapSlice:
+		words := make([]string, len(v))
+		for i, item := range v {
+			words[i] = fmt.Sprintf("%s: %s", item.Key, cell(item.Value, short))
+		}
+		return "{" + strings.Join(words, ", ") + "}"
+	}
+	return fmt.Sprint(value)
+}
+
+// printable quotes a text with control characters, which could act on a terminal.
+func printable(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+// encodeJSON encodes a value as the server does, with < and its like as they are.
+func encodeJSON(value any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(value)
+	return b.Bytes(), err
+}

@@ -73,5 +73,3 @@ require (
 replace galley/sdk/go => ./sdk/go
 
 replace modernc.org/libc => modernc.org/libc v1.77.1
-
-replace galley/sdk/go => ./sdk/go

@@ -19,7 +19,8 @@ const maxReplans = 3
 
 // Apply does what the plan says. What a run that was cut off has done meanwhile is not done
 // again; anything else that was changed in the site ends it with ErrMovedOn.
-func (p *Plan) Apply(ctx context.Context) error {
+func (p *Plan) Apply(ctx context.Context, progress Progress) error {
+	p.progress = progress
 	for range maxReplans {
 		err := newRun(p).apply(ctx)
 		var refused *galley.Error

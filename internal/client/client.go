@@ -19,6 +19,9 @@ type Commands struct {
 	Logout   logoutCommand   `cmd:"" help:"Forget the key of a server."`
 	Profiles profilesCommand `cmd:"" help:"List the servers that you are signed in to, or switch between them."`
 	Sites    sitesCommand    `cmd:"" help:"Manage sites."`
+	Export   exportCommand   `cmd:"" help:"Write the draft of a site to a folder of files, for git."`
+	Plan     planCommand     `cmd:"" help:"Show what 'galley apply' would do to a site."`
+	Apply    applyCommand    `cmd:"" help:"Make a site what a folder of files has."`
 }
 
 // Terminal is where a command reads and writes.

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -164,11 +165,20 @@ func (r *run) step(changes int) {
 // body returns a body of the interface with some fields.
 func body[T any](fields map[string]any) (T, error) {
 	var b T
-	text, err := json.Marshal(fields)
+	text, err := encode(fields)
 	if err == nil {
 		err = json.Unmarshal(text, &b)
 	}
 	return b, err
+}
+
+// encode encodes JSON and keeps content letter for letter, < and its like, too.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
 }
 
 // sent returns the fields of a change as requests have them. A value that is gone is null.

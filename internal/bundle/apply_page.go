@@ -181,7 +181,7 @@ func (r *run) operations(s step) (batch pageBatch, late []lateContent, err error
 }
 
 func sizeOf(operations []galley.PageOperation) (int, error) {
-	text, err := json.Marshal(operations)
+	text, err := encode(operations)
 	return len(text), err
 }
 

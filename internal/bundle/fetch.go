@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -56,6 +57,7 @@ func (f fetcher) fetch(ctx context.Context) (*state, error) {
 	if s.redirects, err = collect(f.client.Redirects.All(ctx, galley.RedirectQuery{SiteID: f.siteID, VersionRef: draft}), newRedirect); err != nil {
 		return nil, err
 	}
+	s.redirects = slices.DeleteFunc(s.redirects, func(r resource) bool { return r.isAutomatic && !canBeWritten(r) })
 	if err := f.fetchPages(ctx, s); err != nil {
 		return nil, err
 	}
@@ -67,6 +69,18 @@ func newRedirect(r galley.Redirect) resource {
 	return resource{id: r.ID, isAutomatic: r.IsAutomatic, values: redirectFields.keep(values{
 		sourceField: r.Source, targetField: r.Target, "status": float64(r.Status), localeField: orNil(r.Locale),
 	})}
+}
+
+// canBeWritten reports whether the interface takes a redirect: automatic ones of pages with a
+// star in their pathname it does not.
+func canBeWritten(r resource) bool {
+	for _, name := range []string{sourceField, targetField} {
+		f, _ := redirectFields.find(name)
+		if _, err := f.parse(r.text(name)); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // orNil returns what a pointer leads to, or nil.

@@ -19,8 +19,8 @@ func asClient(t *testing.T, p *process) []string {
 	return []string{"GALLEY_URL=" + p.url, "GALLEY_KEY=" + p.key(t)}
 }
 
-// files reads a folder.
-func files(t *testing.T, dir string) map[string]string {
+// filesOf reads a folder.
+func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -41,7 +41,7 @@ func files(t *testing.T, dir string) map[string]string {
 func exportTo(t *testing.T, p *process, site, dir string, flags ...string) map[string]string {
 	t.Helper()
 	mustRun(t, asClient(t, p), append([]string{"export", site, dir}, flags...)...)
-	return files(t, dir)
+	return filesOf(t, dir)
 }
 
 func emptySite(t *testing.T, p *process) string {

@@ -272,7 +272,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		says    []string
 		example bool
 	}{
-		"":            {[]string{"serve", "apps create", "apps list", "apps rate", "apps revoke", "migrate", "keygen", "openapi", "healthcheck", "version"}, true},
+		"":            {[]string{"serve", "apps", "sites", "pages", "publish", "migrate", "keygen", "openapi", "healthcheck", "version"}, true},
 		"serve":       {[]string{"--addr", "--data", "--database-url", "--app-rate", "--site-rate", "--auth-rate", "--config", "GALLEY_ADDR"}, true},
 		"apps":        {[]string{"create", "list", "rate", "revoke"}, false},
 		"apps create": {[]string{"--name", "--workspace", "--new-workspace", "--scopes", "--rate", "--json", "--data", "--database-url"}, true},

@@ -68,6 +68,7 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		kong.Writers(out, errOut),
 		kong.Exit(func(code int) { exit = code }),
 		config.Durations,
+		client.FieldTypes,
 		kong.ExplicitGroups([]kong.Group{{Key: config.ClientGroup, Title: "Commands for the sites of a server:"}}),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true}),
 	)
@@ -75,7 +76,7 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		panic(err) // the commands are declared wrong
 	}
 	for _, command := range parser.Model.Leaves(false) {
-		command.Detail = details[command.Path()]
+		command.Detail = cmp.Or(details[command.Path()], client.Examples[command.Path()])
 	}
 	t := &terminal{ctx: ctx, out: out, err: errOut, parser: parser}
 	badFile := withFile(parser, args)

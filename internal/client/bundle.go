@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -32,15 +33,15 @@ func (c *exportCommand) Run(s *Session) error {
 	if c.Output != "table" {
 		return s.showValue(result)
 	}
-	return s.print(fmt.Sprintf("Exported %s to %s: %s written, %s removed.\n", plural(result.Pages, "page"), c.Dir, plural(result.Written, "file"), plural(result.Removed, "file")))
+	return s.done(nil, "Exported %s to %s: %s written, %s removed.", plural(result.Pages, "page"), c.Dir, plural(result.Written, "file"), plural(result.Removed, "file"))
 }
 
 // bundleFlags name a bundle and the site that it is compared with.
 type bundleFlags struct {
 	Flags
+	siteFlag
 
-	Dir  string `arg:"" help:"The folder that 'galley export' wrote."`
-	Site string `help:"The site: its id, name, origin or label." required:"" placeholder:"SITE"`
+	Dir string `arg:"" help:"The folder that 'galley export' wrote."`
 }
 
 func (c *bundleFlags) plan(s *Session) (*bundle.Plan, error) {
@@ -69,10 +70,10 @@ func (c *planCommand) Run(s *Session) error {
 
 type applyCommand struct {
 	bundleFlags
+	yesFlag
 
-	Publish bool `help:"Publish the site then, unless others have changed it."`
-	Yes     bool `help:"Do not ask, also if something is deleted." short:"y"`
-	Confirm bool `help:"Publish also if much of what is live goes offline or is deleted."`
+	Publish bool `help:"Publish the site then, unless others have changed it meanwhile."`
+	Confirm bool `help:"Publish even if many live pages disappear."`
 }
 
 func (c *applyCommand) Run(s *Session) error {
@@ -98,8 +99,8 @@ func (c *applyCommand) Run(s *Session) error {
 	if err != nil {
 		return bundleError(err)
 	}
-	if c.Output == "table" && len(plan.Changes) > 0 {
-		if err := s.print(fmt.Sprintf("Applied %s.\n", plural(len(plan.Changes), "change"))); err != nil {
+	if len(plan.Changes) > 0 {
+		if err := s.done(nil, "Applied %s.", plural(len(plan.Changes), "change")); err != nil {
 			return err
 		}
 	}
@@ -108,8 +109,9 @@ func (c *applyCommand) Run(s *Session) error {
 		if err != nil {
 			return bundleError(err)
 		}
-		if result.Publish = &publish; c.Output == "table" {
-			return s.print(fmt.Sprintf("Published %s.\n", plural(publish.ChangeCount, "change")))
+		result.Publish = &publish
+		if err := s.done(nil, "Published %s.", plural(publish.ChangeCount, "change")); err != nil {
+			return err
 		}
 	}
 	if c.Output == "table" {
@@ -133,45 +135,32 @@ func (c *applyCommand) ask(s *Session, plan *bundle.Plan) error {
 	return nil
 }
 
-// showPlan prints a plan as a table that has a line for each field.
+// showPlan prints a plan as a diff: a line for each thing, and one for each field.
 func (s *Session) showPlan(plan *bundle.Plan) error {
 	if len(plan.Changes) == 0 {
 		return s.print("Nothing to do: the site is what the bundle has.\n")
 	}
-	type row struct {
-		Action string `json:"action"`
-		Kind   string `json:"kind"`
-		Name   string `json:"name"`
-		Field  any    `json:"field"`
-		Old    any    `json:"old"`
-		New    any    `json:"new"`
-	}
-	var rows []row
+	var b strings.Builder
 	for _, c := range plan.Changes {
-		name := c.Name
-		if c.Locale != "" {
-			name += " (" + c.Locale + ")"
-		}
+		title := c.Kind + " " + printable(c.Name)
 		if c.Previous != "" {
-			name = c.Previous + " → " + name
+			title = c.Kind + " " + printable(c.Previous) + " -> " + printable(c.Name)
 		}
-		if len(c.Fields) == 0 {
-			rows = append(rows, row{Action: c.Action, Kind: c.Kind, Name: name})
+		if c.Locale != "" {
+			title += " (" + c.Locale + ")"
 		}
+		b.WriteString(s.diffLine(planSigns[c.Action], title))
 		for _, f := range c.Fields {
-			line := row{Action: c.Action, Kind: c.Kind, Name: name, Field: f.Field, Old: value(f.From), New: value(f.To)}
+			name, from, to := f.Field, s.color(red, fieldText(f.From)), s.color(green, fieldText(f.To))
 			if f.Locale != "" {
-				line.Field = f.Locale + " " + f.Field
+				name = f.Locale + " " + name
 			}
-			rows = append(rows, line)
+			if c.Action == bundle.Create {
+				fmt.Fprintf(&b, "    %s: %s\n", name, to)
+				continue
+			}
+			fmt.Fprintf(&b, "    %s: %s -> %s\n", name, from, to)
 		}
-	}
-	text, err := encodeJSON(map[string]any{"data": rows})
-	if err != nil {
-		return err
-	}
-	if err := s.ShowList(text, "action", "kind", "name", "field", "old", "new"); err != nil {
-		return err
 	}
 	var words []string
 	for _, action := range []string{bundle.Create, bundle.Alter, bundle.Move, bundle.Delete} {
@@ -179,14 +168,23 @@ func (s *Session) showPlan(plan *bundle.Plan) error {
 			words = append(words, fmt.Sprintf("%d to %s", n, action))
 		}
 	}
-	return s.print("\n" + strings.Join(words, ", ") + ".\n")
+	fmt.Fprintf(&b, "\n%s: %s.\n", plural(len(plan.Changes), "change"), strings.Join(words, ", "))
+	return s.print(b.String())
 }
 
-func value(v *any) any {
+// planSigns are the kinds of changes whose signs lines of a plan have.
+var planSigns = map[string]string{bundle.Create: "add", bundle.Delete: "remove"}
+
+// fieldText returns a value of a plan. A locale without one inherits it.
+func fieldText(v *any) string {
 	if v == nil {
-		return nil
+		return "inherited"
 	}
-	return *v
+	text, err := encodeJSON(*v)
+	if err != nil {
+		return err.Error()
+	}
+	return valueText(bytes.TrimSpace(text))
 }
 
 // showValue prints a value as the interface would send it.
@@ -213,13 +211,6 @@ func bundleError(err error) error {
 		return &ExitError{ExitRefused, "the server refuses a part of the plan; what was done before stays, and you can apply again:\n" + refusal.Error()}
 	}
 	return err
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // steps returns a progress bar for work in several steps, and what ends it.

@@ -15,13 +15,29 @@ import (
 
 // Commands are the commands that talk to a server.
 type Commands struct {
-	Login    loginCommand    `cmd:"" help:"Sign in to a server with a key."`
-	Logout   logoutCommand   `cmd:"" help:"Forget the key of a server."`
-	Profiles profilesCommand `cmd:"" help:"List the servers that you are signed in to, or switch between them."`
-	Sites    sitesCommand    `cmd:"" help:"Manage sites."`
-	Export   exportCommand   `cmd:"" help:"Write the draft of a site to a folder of files, for git."`
-	Plan     planCommand     `cmd:"" help:"Show what 'galley apply' would do to a site."`
-	Apply    applyCommand    `cmd:"" help:"Make a site what a folder of files has."`
+	Login     loginCommand     `cmd:"" help:"Sign in to a server with a key."`
+	Logout    logoutCommand    `cmd:"" help:"Forget the key of a server."`
+	Profiles  profilesCommand  `cmd:"" help:"List the servers that you are signed in to, or switch between them."`
+	Sites     sitesCommand     `cmd:"" help:"Manage sites."`
+	Locales   localesCommand   `cmd:"" help:"Manage the locales of a site."`
+	Pages     pagesCommand     `cmd:"" help:"Manage pages and their content."`
+	Routes    routesCommand    `cmd:"" help:"Manage the pathnames that other systems serve."`
+	Redirects redirectsCommand `cmd:"" help:"Manage redirects."`
+	Changes   changesCommand   `cmd:"" help:"Show what a publish would change."`
+	Publish   publishCommand   `cmd:"" help:"Publish the draft of a site, after showing what that changes."`
+	Publishes publishesCommand `cmd:"" help:"Show and restore what was published, and cancel what is scheduled."`
+	Previews  previewsCommand  `cmd:"" help:"Manage links that show a draft."`
+	Resolve   resolveCommand   `cmd:"" help:"Show what a visitor of a URL gets, and why."`
+	Keys      keysCommand      `cmd:"" help:"Manage apps and their keys."`
+	Events    eventsCommand    `cmd:"" help:"List or follow what happens."`
+	Audit     auditCommand     `cmd:"" help:"List who wrote what."`
+
+	Export exportCommand `cmd:"" help:"Write the draft of a site to a folder of files, for git."`
+	Plan   planCommand   `cmd:"" help:"Show what 'galley apply' would do to a site."`
+	Apply  applyCommand  `cmd:"" help:"Make a site what a folder of files has."`
+
+	Completion completionCommand `cmd:"" help:"Print the script that completes commands in a shell."`
+	Complete   completeCommand   `cmd:"" hidden:""`
 }
 
 // Terminal is where a command reads and writes.

@@ -41,13 +41,18 @@ func list[T any](s *Session, f listFlags, columns []string, read func(galley.Lis
 	return nil
 }
 
+// envelope is a list as the server sends it.
+type envelope struct {
+	Object  string            `json:"object"`
+	Data    []json.RawMessage `json:"data"`
+	HasMore bool              `json:"hasMore"`
+	Plan    json.RawMessage   `json:"plan,omitempty"` // of changes
+	Summary json.RawMessage   `json:"summary,omitempty"`
+}
+
 // readAll reads all pages of a list and returns them as one.
 func readAll[T any](s *Session, page galley.ListOptions, read func(galley.ListOptions, ...galley.RequestOption) (galley.List[T], error)) ([]byte, error) {
-	all := struct {
-		Object  string            `json:"object"`
-		Data    []json.RawMessage `json:"data"`
-		HasMore bool              `json:"hasMore"`
-	}{Object: "list", Data: []json.RawMessage{}}
+	all := []json.RawMessage{}
 	if page.Limit == 0 {
 		page.Limit = 100
 	}
@@ -57,17 +62,15 @@ func readAll[T any](s *Session, page galley.ListOptions, read func(galley.ListOp
 		if _, err := read(page, s.raw()); err != nil {
 			return nil, err
 		}
-		var part struct {
-			Data    []json.RawMessage `json:"data"`
-			HasMore bool              `json:"hasMore"`
-		}
+		var part envelope
 		if err := json.Unmarshal(s.body, &part); err != nil {
 			return nil, err
 		}
-		all.Data = append(all.Data, part.Data...)
+		all = append(all, part.Data...)
 		_ = bar.Add(len(part.Data))
 		if !part.HasMore || len(part.Data) == 0 {
-			return encodeJSON(all)
+			part.Data, part.HasMore = all, false
+			return encodeJSON(part)
 		}
 		last, err := ordered(part.Data[len(part.Data)-1])
 		if err != nil {

@@ -22,6 +22,22 @@ func (s *Session) show(err error) error {
 	return s.Show(s.body)
 }
 
+// done prints a sentence about something that has no answer, unless a program reads.
+func (s *Session) done(err error, format string, args ...any) error {
+	if err != nil || s.output != "table" {
+		return err
+	}
+	return s.print(fmt.Sprintf(format, args...) + "\n")
+}
+
+// printText prints an answer that is not JSON.
+func (s *Session) printText(text []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	return s.print(string(text))
+}
+
 // Show prints a JSON document of the interface in the form that was asked for. A table has
 // a line for each field.
 func (s *Session) Show(document []byte) error {
@@ -40,12 +56,13 @@ func (s *Session) Show(document []byte) error {
 				rows = append(rows, []string{heading(item.Key.(string)), cell(item.Value, false)})
 			}
 		}
-		return s.print(layOut(rows, s.width()))
+		return s.print(layOut(rows, 0)) // a key must not be cut
 	}
 	return s.encode(document, value)
 }
 
-// ShowList prints the items of a list. A table has a column for each of the given fields.
+// ShowList prints the items of a list. A table has a column for each of the given fields;
+// title=field gives it a title of its own.
 func (s *Session) ShowList(list []byte, columns ...string) error {
 	value, err := ordered(list)
 	if err != nil {
@@ -65,12 +82,17 @@ func (s *Session) ShowList(list []byte, columns ...string) error {
 			return nil
 		}
 		rows := [][]string{nil}
-		for _, name := range columns {
-			rows[0] = append(rows[0], heading(name))
+		for _, column := range columns {
+			title, _, _ := strings.Cut(column, "=")
+			rows[0] = append(rows[0], heading(title))
 		}
 		for _, item := range items {
 			var row []string
-			for _, name := range columns {
+			for _, column := range columns {
+				_, name, named := strings.Cut(column, "=")
+				if !named {
+					name = column
+				}
 				row = append(row, cell(field(item, name), true))
 			}
 			rows = append(rows, row)
@@ -215,8 +237,14 @@ func cell(value any, short bool) string {
 		for i, item := range v {
 			words[i] = cell(item, short)
 		}
+		if len(words) == 0 {
+			return "-"
+		}
 		return strings.Join(words, ", ")
 	case yaml.MapSlice:
+		if field(v, "object") != nil && field(v, "id") != nil {
+			return cell(field(v, "id"), short) // a resource of its own
+		}
 		words := make([]string, len(v))
 		for i, item := range v {
 			words[i] = fmt.Sprintf("%s: %s", item.Key, cell(item.Value, short))

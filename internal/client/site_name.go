@@ -43,7 +43,7 @@ func (s *Session) Site(name string) (galley.Site, error) {
 	case len(sites) == 1:
 		return sites[0], nil
 	case len(sites) > 1:
-		return galley.Site{}, usage("%q may be any of these sites; name it by its id:\n%s", name, candidates(sites))
+		return galley.Site{}, ambiguous(name, sites)
 	}
 	return galley.Site{}, s.unknownSite(name)
 }
@@ -76,6 +76,8 @@ func (s *Session) siteOfOrigin(origin string) (galley.Site, error) {
 	switch {
 	case errors.Is(err, galley.ErrNotFound):
 		return galley.Site{}, s.unknownSite(origin)
+	case errors.Is(err, galley.ErrConflict):
+		return galley.Site{}, usage("several sites have the origin %s: name one by its id; 'galley sites list' shows it", origin)
 	case err != nil:
 		return galley.Site{}, err
 	}
@@ -115,6 +117,23 @@ func (s *Session) unknownSite(name string) error {
 		}
 	}
 	return usage("there is no site %q.%s 'galley sites list' lists them", name, suggest(name, names))
+}
+
+func ambiguous(name string, sites []galley.Site) error {
+	return usage("%q may be any of these sites; name it by its id:\n%s", name, candidates(sites))
+}
+
+// siteFlag is the site of the resources that a command is about.
+type siteFlag struct {
+	Site string `help:"The site: its id, name, origin or label (default: the only one)." short:"s" placeholder:"SITE"`
+}
+
+// of returns the id of the site. A resource that is named by its id needs none.
+func (f siteFlag) of(s *Session, resource string) (string, error) {
+	if f.Site == "" && idForm.MatchString(resource) {
+		return "", nil
+	}
+	return s.SiteID(f.Site)
 }
 
 // candidates lists sites, one in a line.

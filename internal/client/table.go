@@ -1,35 +1,35 @@
 package client
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/rivo/uniseg"
 )
 
-// layOut returns rows as aligned columns. If they are wider than the terminal, the widest
-// columns are cut; 0 is no terminal, and nothing is cut.
+// layOut returns rows as aligned columns, the first row being their headings. If they are
+// wider than the terminal, texts are cut, and if that is not enough the last columns are
+// left out. Width 0 is no terminal: nothing is cut.
 func layOut(rows [][]string, width int) string {
 	widths := columnWidths(rows)
 	if width > 0 {
-		shrink(widths, width)
+		widths = fit(widths, wholeColumns(rows), width)
 	}
 	var b strings.Builder
 	for _, row := range rows {
 		var line strings.Builder
-		for i, text := range row {
-			text = cut(text, widths[i])
+		for i, w := range widths {
+			text := cut(row[i], w)
 			line.WriteString(text)
-			if i < len(row)-1 {
-				line.WriteString(strings.Repeat(" ", widths[i]-uniseg.StringWidth(text)+len(gap)))
-			}
+			line.WriteString(strings.Repeat(" ", w-uniseg.StringWidth(text)+gap))
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 	return b.String()
 }
 
-// gap is between columns.
-const gap = "  "
+// gap is how far columns are apart.
+const gap = 2
 
 func columnWidths(rows [][]string) []int {
 	var widths []int
@@ -44,37 +44,49 @@ func columnWidths(rows [][]string) []int {
 	return widths
 }
 
-// leastWidth is what a column is not cut below: the line wraps then.
-const leastWidth = 6
+var timeForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d`)
 
-// idWidth is the width of an id, which is useless when cut.
-const idWidth = 36
-
-// shrink takes from the widest columns until a line fits. Columns that are as wide as an id
-// are taken from last.
-func shrink(widths []int, width int) {
-	total := len(gap) * (len(widths) - 1)
-	for _, w := range widths {
-		total += w
-	}
-	for _, ids := range []bool{false, true} {
-		for ; total > width; total-- {
-			widest := -1
-			for i, w := range widths {
-				if w > leastWidth && (ids || w != idWidth) && (widest < 0 || w > widths[widest]) {
-					widest = i
-				}
-			}
-			if widest < 0 {
-				break
-			}
-			widths[widest]--
-			if !ids && widths[widest] == idWidth { // it must not be taken for one
-				widths[widest]--
-				total--
-			}
+// wholeColumns reports which columns have ids or times, which are useless when cut.
+func wholeColumns(rows [][]string) []bool {
+	whole := make([]bool, len(rows[0]))
+	for i := range whole {
+		for _, row := range rows[1:] {
+			whole[i] = whole[i] || idForm.MatchString(row[i]) || timeForm.MatchString(row[i])
 		}
 	}
+	return whole
+}
+
+// leastWidth is what a text is not cut below.
+const leastWidth = 10
+
+// fit takes from the widest texts until a line fits, and leaves out columns at the end while
+// it can't.
+func fit(widths []int, whole []bool, width int) []int {
+	total := func() int {
+		sum := gap * (len(widths) - 1)
+		for _, w := range widths {
+			sum += w
+		}
+		return sum
+	}
+	for total() > width {
+		widest := -1
+		for i, w := range widths {
+			if !whole[i] && w > leastWidth && (widest < 0 || w > widths[widest]) {
+				widest = i
+			}
+		}
+		switch {
+		case widest >= 0:
+			widths[widest]--
+		case len(widths) > 1:
+			widths = widths[:len(widths)-1]
+		default:
+			return widths
+		}
+	}
+	return widths
 }
 
 // cut shortens a text to a width.

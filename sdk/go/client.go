@@ -136,7 +136,7 @@ func Actor(name string) RequestOption {
 // ETag stores the entity tag of the response, for IfMatch.
 func ETag(etag *string) RequestOption { return func(c *call) { c.etag = etag } }
 
-// Body stores the body of the response as the server sent it.
+// Body stores the body of the response as the server sent it, or each event of a stream.
 func Body(body *[]byte) RequestOption { return func(c *call) { c.raw = body } }
 
 // call is a request before it is sent.

@@ -131,6 +131,9 @@ func (s *Events) follow(ctx context.Context, query EventQuery, options []Request
 			return true, last, fmt.Errorf("galley: an event is not understood: %w", err)
 		}
 		last = event.ID
+		if call.raw != nil {
+			*call.raw = []byte(data)
+		}
 		if !yield(event, nil) {
 			return false, last, nil
 		}

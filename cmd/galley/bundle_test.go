@@ -79,3 +79,33 @@ func TestBundleRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+// Any site can be made any other, whatever pathnames pages, routes and redirects of the one
+// and the other have.
+func TestBundleReplacesAnotherSite(t *testing.T) {
+	t.Parallel()
+	sqlite, postgres := twoServers(t)
+	for i, p := range []*process{sqlite, postgres} {
+		var dirs []string
+		var want []map[string]string
+		for seed := range 3 {
+			site := newRandomSite(t, newClient(t, p), uint64(10*i+seed), 80)
+			dirs = append(dirs, filepath.Join(t.TempDir(), "site"))
+			want = append(want, exportTo(t, p, site.id, dirs[seed]))
+		}
+		target := emptySite(t, p)
+		for seed, dir := range dirs {
+			mustRun(t, asClient(t, p), "apply", dir, "--site", target, "--yes", "--publish", "--confirm")
+			got := exportTo(t, p, target, filepath.Join(t.TempDir(), "copy"))
+			// Publishes add automatic redirects, which plans leave alone.
+			delete(got, "redirects.yaml")
+			delete(want[seed], "redirects.yaml")
+			if diff := cmp.Diff(want[seed], got); diff != "" {
+				t.Fatalf("site %d differs:\n%s", seed, diff)
+			}
+			if out := mustRun(t, asClient(t, p), "plan", dir, "--site", target); out != nothingToDo {
+				t.Errorf("a second time: %s", out)
+			}
+		}
+	}
+}

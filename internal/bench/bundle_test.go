@@ -47,7 +47,7 @@ func BenchmarkBundle(b *testing.B) {
 				if err != nil {
 					return err
 				}
-				return plan.Apply(b.Context(), progress)
+				return plan.Apply(b.Context(), false, progress)
 			})
 			measured("plan", func() error {
 				plan, err := bundle.NewPlan(b.Context(), client, site.ID, dir, progress)

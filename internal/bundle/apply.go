@@ -19,9 +19,10 @@ var ErrMovedOn = errors.New("the site has changed since the plan was made: look 
 const maxReplans = 3
 
 // Apply does what the plan says. What a run that was cut off has done meanwhile is not done
-// again; anything else that was changed in the site ends it with ErrMovedOn.
-func (p *Plan) Apply(ctx context.Context, progress Progress) error {
-	p.progress = progress
+// again; anything else that was changed in the site ends it with ErrMovedOn. publishes says
+// that Publish follows: routes at the pathnames of pages that are still live are left to it.
+func (p *Plan) Apply(ctx context.Context, publishes bool, progress Progress) error {
+	p.progress, p.publishes = progress, publishes
 	for range maxReplans {
 		err := newRun(p).apply(ctx)
 		var refused *galley.Error
@@ -37,6 +38,7 @@ func (p *Plan) Apply(ctx context.Context, progress Progress) error {
 		case len(fresh.Changes) == len(p.Changes):
 			return err // nothing has changed: the service refuses it
 		}
+		fresh.publishes = p.publishes
 		*p = *fresh
 	}
 	return ErrMovedOn
@@ -141,7 +143,7 @@ func (r *run) apply(ctx context.Context) error {
 			redirects = append(redirects, c)
 		}
 	}
-	if err := r.applyRoutes(ctx, early); err != nil {
+	if _, err := r.applyRoutes(ctx, early); err != nil {
 		return err
 	}
 	if err := r.applyRedirects(ctx, earlyRedirects); err != nil {
@@ -153,7 +155,12 @@ func (r *run) apply(ctx context.Context) error {
 	if err := r.applyRedirects(ctx, redirects); err != nil {
 		return err
 	}
-	return r.applyRoutes(ctx, routes)
+	left, err := r.applyRoutes(ctx, routes)
+	if errors.Is(err, galley.ErrConflict) && r.publishes {
+		r.waiting = left
+		return nil
+	}
+	return err
 }
 
 // step tells the progress of changes.
@@ -211,8 +218,9 @@ func isRefusal(err error) bool {
 }
 
 // inSomeOrder does each change, and those that are refused again when others are done.
-// unblock may prepare a change that is refused even so, and reports whether it did.
-func (r *run) inSomeOrder(changes []Change, do func(Change) error, unblock func(Change) (bool, error)) error {
+// unblock may prepare a change that is refused even so, and reports whether it did. With an
+// error come the changes that were not done.
+func (r *run) inSomeOrder(changes []Change, do func(Change) error, unblock func(*Change) (bool, error)) ([]Change, error) {
 	for len(changes) > 0 {
 		var left []Change
 		var first error
@@ -223,22 +231,22 @@ func (r *run) inSomeOrder(changes []Change, do func(Change) error, unblock func(
 			case isRefusal(err):
 				left, first = append(left, c), cmp.Or(first, refused(c, err))
 			default:
-				return refused(c, err)
+				return nil, refused(c, err)
 			}
 		}
 		unblocked := len(left) < len(changes)
 		for i := 0; i < len(left) && !unblocked; i++ {
 			var err error
-			if unblocked, err = unblock(left[i]); err != nil {
-				return refused(left[i], err)
+			if unblocked, err = unblock(&left[i]); err != nil {
+				return nil, refused(left[i], err)
 			}
 		}
 		if !unblocked {
-			return first
+			return left, first
 		}
 		changes = left
 	}
-	return nil
+	return nil, nil
 }
 
 // applySettings changes the site and its locales.
@@ -255,7 +263,7 @@ func (r *run) applySettings(ctx context.Context) error {
 		}
 	}
 	spared := map[string]bool{}
-	return r.inSomeOrder(changes, func(c Change) error {
+	_, err := r.inSomeOrder(changes, func(c Change) error {
 		if c.Kind == siteKind {
 			patch, err := body[galley.SitePatch](sent(siteFields, c.Fields, ""))
 			if err == nil {
@@ -264,7 +272,7 @@ func (r *run) applySettings(ctx context.Context) error {
 			return err
 		}
 		return r.applyLocale(ctx, c)
-	}, func(c Change) (bool, error) {
+	}, func(c *Change) (bool, error) {
 		// Two locales that swap their prefixes need a third one.
 		if c.Kind != localeKind || c.ID == "" || spared[c.ID] || !slices.ContainsFunc(c.Fields, func(f FieldChange) bool { return f.Field == pathPrefixField }) {
 			return false, nil
@@ -274,6 +282,7 @@ func (r *run) applySettings(ctx context.Context) error {
 		_, err := r.client.Locales.Update(ctx, c.ID, galley.SiteRef{}, galley.LocalePatch{PathPrefix: spare})
 		return true, err
 	})
+	return err
 }
 
 func (r *run) applyLocale(ctx context.Context, c Change) (err error) {
@@ -297,27 +306,27 @@ func (r *run) applyLocale(ctx context.Context, c Change) (err error) {
 	}
 }
 
-// applyRoutes changes routes, which the interface has no batch for.
-func (r *run) applyRoutes(ctx context.Context, changes []Change) error {
-	gone := map[string]bool{}
+// applyRoutes changes routes, which the interface has no batch for. With an error come those
+// that were not changed.
+func (r *run) applyRoutes(ctx context.Context, changes []Change) ([]Change, error) {
 	return r.inSomeOrder(changes, func(c Change) error {
 		pathname := routeFields[0].send(c.Name)
-		switch {
-		case c.Action == Delete:
+		switch c.Action {
+		case Delete:
 			return r.client.Routes.Delete(ctx, c.ID, galley.SiteRef{})
-		case c.Action == Create || gone[c.ID]:
+		case Create:
 			_, err := r.client.Routes.Create(ctx, galley.RouteCreate{SiteID: r.SiteID, Pathname: pathname}, galley.RouteRef{SkipValidation: true})
 			return err
 		default:
 			_, err := r.client.Routes.Update(ctx, c.ID, galley.RouteRef{SkipValidation: true}, galley.RoutePatch{Pathname: galley.Value(pathname)})
 			return err
 		}
-	}, func(c Change) (bool, error) {
+	}, func(c *Change) (bool, error) {
 		// Routes that swap pathnames: nothing but the id is lost.
-		if c.Action != Move || gone[c.ID] {
+		if c.Action != Move {
 			return false, nil
 		}
-		gone[c.ID] = true
+		c.Action = Create
 		return true, r.client.Routes.Delete(ctx, c.ID, galley.SiteRef{})
 	})
 }

@@ -64,7 +64,10 @@ type Plan struct {
 	site     *state // as its settings will be, with its pages as they are
 	bundle   *state
 	problems Problems
-	updated  map[string]time.Time // when the pages were last written, by id, as far as it is known
+	// publishes says that Publish follows, and waiting are the routes that are left to it.
+	publishes bool
+	waiting   []Change
+	updated   map[string]time.Time // when the pages were last written, by id, as far as it is known
 }
 
 // NewPlan compares the bundle in a folder with the draft of a site.

@@ -10,7 +10,7 @@ import (
 
 // Publish publishes the site after Apply, if its draft is still what the bundle has: the plan
 // of the changes is read first and the draft is checked after it, so that nothing can come in
-// between. Anything else is ErrMovedOn. confirm admits a publish that takes away much of what
+// between. Anything else is ErrMovedOn. Routes at pathnames that were live until now follow. confirm admits a publish that takes away much of what
 // is live.
 func (p *Plan) Publish(ctx context.Context, confirm bool) (galley.Publish, error) {
 	var none galley.Publish
@@ -29,6 +29,9 @@ func (p *Plan) Publish(ctx context.Context, confirm bool) (galley.Publish, error
 		if now, dryErr := p.client.Sites.DryRun(ctx, p.SiteID, galley.PublishCreate{}); dryErr == nil && now.Plan != dry.Plan {
 			return none, ErrMovedOn
 		}
+	}
+	if err == nil {
+		_, err = newRun(p).applyRoutes(ctx, p.waiting)
 	}
 	return publish, err
 }

@@ -94,7 +94,7 @@ func (c *applyCommand) Run(s *Session) error {
 		return err
 	}
 	progress, done := s.steps()
-	err = plan.Apply(s.ctx(), progress)
+	err = plan.Apply(s.ctx(), c.Publish, progress)
 	done()
 	if err != nil {
 		return bundleError(err)

@@ -63,7 +63,7 @@ func newRandomSite(t *testing.T, client *galley.Client, seed uint64, pages int) 
 	for _, pathname := range []string{"/checkout", "/products/[slug]", "/100%2541", "search?q=*"} {
 		ok[galley.Route](t)(client.Routes.Create(t.Context(), galley.RouteCreate{SiteID: s.id, Pathname: pathname}, galley.RouteRef{SkipValidation: true}))
 	}
-	for range pages / 10 {
+	for range 8 {
 		ok[galley.Route](t)(client.Routes.Create(t.Context(), galley.RouteCreate{SiteID: s.id, Pathname: escaped(s.pathname())}, galley.RouteRef{}))
 	}
 	ids := s.createPages(pages)

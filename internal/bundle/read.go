@@ -144,13 +144,14 @@ func stemOf(name, dir, ending string) string {
 }
 
 func (r *reader) readPage(name string, content []byte) {
+	p := &page{locales: map[string]values{}}
+	r.stems[stemOf(name, pagesDir, pageEnding)] = p
 	f := parsed{name, &r.problems}
 	body := f.parse(content)
 	if body == nil {
 		return
 	}
 	where := source{file: name, line: lineOf(body), lines: map[string]int{}}
-	p := &page{locales: map[string]values{}}
 	all := f.fields(body, pageFields.withID(), "a page", "", &where, func(e entry) bool {
 		switch e.key {
 		case movedFromField:
@@ -169,7 +170,6 @@ func (r *reader) readPage(name string, content []byte) {
 		delete(p.values, nameField)
 	}
 	r.state.pages = append(r.state.pages, p)
-	r.stems[stemOf(name, pagesDir, pageEnding)] = p
 }
 
 func (r *reader) movedFrom(f parsed, e entry) (string, bool) {
@@ -237,6 +237,9 @@ func (r *reader) readContent(name string, content []byte) {
 		return
 	}
 	r.state.contents[digest] = name
+	if p.values == nil {
+		return // the page can't be read
+	}
 	own := p.values
 	if code != r.state.defaultLocale() {
 		if own = p.locales[code]; own == nil {
@@ -276,8 +279,8 @@ func digestOf(content []byte) (digest string, line int, err error) {
 		return "", 0, fmt.Errorf("must not be nested deeper than %d levels", maxDepth)
 	}
 	var compact bytes.Buffer
-	if err := json.Compact(&compact, content); err != nil {
-		return "", 0, fmt.Errorf("must be one JSON object or array: %w", err)
+	if json.Compact(&compact, content) != nil {
+		return "", 0, errors.New("must be one JSON object or array")
 	}
 	sum := sha256.Sum256(compact.Bytes())
 	return "sha256-" + hex.EncodeToString(sum[:]), 0, nil

@@ -120,6 +120,9 @@ func (r *run) applyPages(ctx context.Context) error {
 	var late []lateContent
 	for _, s := range orderPages(r.Changes, r.bundle.codes()) {
 		next, heavy, err := r.operations(s)
+		if err == nil && len(s) > 1 && len(next.operations) > maxOperations {
+			err = refused(s[0], fmt.Errorf("%d pages swap their pathnames in a ring, and a batch takes %d: move some of them elsewhere first", len(s), maxOperations))
+		}
 		if err != nil {
 			return err
 		}

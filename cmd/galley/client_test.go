@@ -134,6 +134,7 @@ func screen(text string) string {
 type step struct {
 	line  string
 	input string            // for the standard input, or typed when the command asks
+	until string            // what it prints after some time
 	yes   bool              // the command asks: without a terminal it has to be told --yes
 	save  map[string]string // variables to set from fields of the JSON output
 }
@@ -241,16 +242,40 @@ var scenario = []step{
 
 	{line: "keys create --name CI --scopes read,write --sites Shop --expires-at 2100-01-31"},
 	{line: "keys create --name Reader --scopes read --output json", save: map[string]string{"APP": "id"}},
-	{line: "keys list"},
+	{line: "keys list --limit 1 --output ids", save: map[string]string{"FIRST": ""}},
+	{line: "keys list --after $FIRST"}, // the first one has been used, some time later
 	{line: "keys get $APP"},
 	{line: `keys update $APP --description "Reads the site" --scopes read,publish`},
 	{line: "keys rotate $APP", input: "y\n", yes: true},
 	{line: "keys delete $APP", input: "y\n", yes: true},
 
+	{line: "webhooks create --url http://127.0.0.1:9/hook --types page.updated --sites Shop --output json", save: map[string]string{"WEBHOOK": "id"}},
+	{line: "webhooks list"},
+	{line: "webhooks get $WEBHOOK"},
+	{line: `webhooks update $WEBHOOK --description "Nobody listens" --is-enabled true --clear types`},
+	{line: "webhooks rotate-secret $WEBHOOK --grace 2d", input: "y\n", yes: true},
+	{line: "webhooks test $WEBHOOK --output json", save: map[string]string{"DELIVERY": "id"}},
+	{line: "webhooks deliveries $WEBHOOK", until: "failed"},
+	{line: "webhooks delivery $DELIVERY"},
+	{line: "webhooks redeliver $DELIVERY --output ids"},
+	{line: "webhooks replay $WEBHOOK --since 2020-01-01"},
+	{line: "webhooks delete $WEBHOOK", input: "y\n", yes: true},
+
 	{line: "events --types site.created,site.deleted"},
 	{line: "events list --site Shop --types publish.published --limit 1 --output yaml"},
 	{line: "audit --limit 3"},
 	{line: "audit list --site Shop --operation deleteRoute"},
+
+	{line: "export Shop shop"},
+	{line: "plan shop --site Shop"},
+	{line: `pages update /blog/one --title "Edited elsewhere" --is-online true`},
+	{line: "pages create --site Shop --pathname /blog/two --output ids"},
+	{line: "plan shop --site Shop"},
+	{line: "plan shop --site Shop --output json"},
+	{line: "apply shop --site Shop", input: "n\n"},
+	{line: "apply shop --site Shop --publish", input: "y\n", yes: true},
+	{line: "apply shop --site Shop --publish --output json"},
+	{line: "export Shop shop --output yaml"},
 
 	{line: "sites delete Shop", input: "n\n"},
 	{line: "completion bash"},
@@ -283,7 +308,14 @@ func TestEveryClientCommandOnATerminalAndPiped(t *testing.T) {
 			normal := newNormalizer(s)
 			var got strings.Builder
 			for _, step := range scenario {
-				fmt.Fprintf(&got, "$ galley %s\n%s\n", step.line, normal.text(s.run(t, step)))
+				shown := s.run(t, step)
+				eventually(t, "galley "+step.line+" prints "+step.until, func() bool {
+					if !strings.Contains(shown, step.until) {
+						shown = s.run(t, step)
+					}
+					return strings.Contains(shown, step.until)
+				})
+				fmt.Fprintf(&got, "$ galley %s\n%s\n", step.line, normal.text(shown))
 			}
 			golden(t, "testdata/client/"+kind+".golden", got.String())
 		})
@@ -336,11 +368,16 @@ func (s *shell) run(t *testing.T, step step) string {
 	return shown
 }
 
-// jsonField returns a string of the JSON in an output, by a path such as data.0.id.
+// jsonField returns a string of the JSON in an output, by a path such as data.0.id; no path
+// is its first line.
 func jsonField(t *testing.T, output, path string) string {
 	t.Helper()
+	if path == "" {
+		return strings.TrimSpace(strings.SplitN(output, "\n", 2)[0])
+	}
 	var value any
-	if err := json.Unmarshal([]byte(output[strings.Index(output, "{"):]), &value); err != nil {
+	_, object, _ := strings.Cut(output, "{") // a question may come before it
+	if err := json.Unmarshal([]byte("{"+object), &value); err != nil {
 		t.Fatalf("%v in %s", err, output)
 	}
 	for name := range strings.SplitSeq(path, ".") {
@@ -372,6 +409,8 @@ func newNormalizer(s *shell) *normalizer {
 
 var (
 	anyKey       = regexp.MustCompile(`sk_\w+`)
+	anySecret    = regexp.MustCompile(`whsec_[\w+/=]+`)
+	anyDuration  = regexp.MustCompile(`(durationMs"?: ?)\d+`)
 	anyToken     = regexp.MustCompile(`pv_\w+`)
 	anyLocalTime = regexp.MustCompile(`20[23]\d-\d\d-\d\d \d\d:\d\d(:\d\d)?`)
 	anyShortTime = regexp.MustCompile(`20[23]\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
@@ -385,6 +424,8 @@ func (n *normalizer) text(text string) string {
 	text = anyID.ReplaceAllStringFunc(text, func(id string) string { return named(n.names.ids, id, "01980a5c-7d3e-7f00-8a3b-%012d") })
 	text = anyPlan.ReplaceAllStringFunc(text, func(plan string) string { return named(n.names.plans, plan, "9f86d081884c7d659a2feaa0c55ad015%032d") })
 	text = anyKey.ReplaceAllString(text, "sk_KEY")
+	text = anySecret.ReplaceAllString(text, "whsec_SECRET")
+	text = anyDuration.ReplaceAllString(text, "${1}1")
 	text = anyToken.ReplaceAllString(text, "pv_TOKEN")
 	for _, hint := range n.hints {
 		text = regexp.MustCompile(`\b`+hint+`\b`).ReplaceAllString(text, "HINT")

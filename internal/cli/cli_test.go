@@ -125,7 +125,7 @@ func TestBadFileIsNoMatterToWhatNeedsNone(t *testing.T) {
 	}
 	for _, file := range []string{"no-such.yaml", unknown} {
 		t.Setenv("GALLEY_CONFIG", file)
-		for _, args := range [][]string{nil, {"--help"}, {"serve", "--help"}, {"version"}, {"keygen"}, {"openapi"}} {
+		for _, args := range [][]string{nil, {"--help"}, {"serve", "--help"}, {"version"}, {"keygen"}, {"openapi"}, {"completion", "bash"}} {
 			if code, stdout, stderr := run(t, args...); code != 0 || stdout == "" || stderr != "" {
 				t.Errorf("%s with %s: exit code %d\n%s", args, file, code, stderr)
 			}
@@ -135,6 +135,25 @@ func TestBadFileIsNoMatterToWhatNeedsNone(t *testing.T) {
 				t.Errorf("%s with %s: exit code %d\n%s", args, file, code, stderr)
 			}
 		}
+	}
+}
+
+// What a client's flags are called means nothing in the file of a server.
+func TestFlagsOfTheClientAreNoSettings(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "galley.yaml")
+	if err := os.WriteFile(file, []byte("yes: true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := run(t, "migrate", "--config", file, "--data", t.TempDir()); code != 1 || !strings.Contains(stderr, "unknown settings: yes") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	if err := os.WriteFile(file, []byte("name: From the file\n"), 0o600); err != nil { // a flag of apps create, too
+		t.Fatal(err)
+	}
+	t.Setenv("GALLEY_URL", "http://127.0.0.1:1")
+	t.Setenv("GALLEY_KEY", "key")
+	if code, _, stderr := run(t, "--config", file, "sites", "duplicate", "Shop"); code != 2 || !strings.Contains(stderr, "--name") {
+		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }
 

@@ -152,6 +152,9 @@ const maxValue = 60
 
 func valueText(value json.RawMessage) string {
 	text := string(value)
+	if strings.HasPrefix(text, `"sha256-`) {
+		return cut(text, len(`"sha256-`)+8) // a content
+	}
 	if strings.HasPrefix(text, `"`) {
 		var plain string
 		if json.Unmarshal(value, &plain) == nil {

@@ -29,6 +29,7 @@ type Commands struct {
 	Previews  previewsCommand  `cmd:"" help:"Manage links that show a draft."`
 	Resolve   resolveCommand   `cmd:"" help:"Show what a visitor of a URL gets, and why."`
 	Keys      keysCommand      `cmd:"" help:"Manage apps and their keys."`
+	Webhooks  webhooksCommand  `cmd:"" help:"Manage webhooks, and see what they delivered."`
 	Events    eventsCommand    `cmd:"" help:"List or follow what happens."`
 	Audit     auditCommand     `cmd:"" help:"List who wrote what."`
 
@@ -94,12 +95,35 @@ func (t *Terminal) confirm(yes bool, format string, args ...any) error {
 		return usage("%s Nobody is here to ask: confirm with --yes", question)
 	}
 	_, _ = fmt.Fprintf(t.Err, "%s [y/N] ", question)
-	answer, _ := bufio.NewReader(t.In).ReadString('\n')
+	answer, err := t.await(func() (string, error) { return bufio.NewReader(t.In).ReadString('\n') })
+	if t.Ctx.Err() != nil {
+		return err
+	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":
 		return nil
 	}
 	return &ExitError{Code: ExitRefused, Message: "Nothing was done."}
+}
+
+// await waits for what a person types, until the command is interrupted.
+func (t *Terminal) await(read func() (string, error)) (string, error) {
+	type answer struct {
+		text string
+		err  error
+	}
+	typed := make(chan answer, 1)
+	go func() {
+		text, err := read()
+		typed <- answer{text, err}
+	}()
+	select {
+	case a := <-typed:
+		return a.text, a.err
+	case <-t.Ctx.Done():
+		_, _ = fmt.Fprintln(t.Err)
+		return "", t.Ctx.Err()
+	}
 }
 
 // The exit codes of commands.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	galley "galley/sdk/go"
 )
@@ -122,12 +123,12 @@ func (c *contentDiffCommand) Run(s *Session) error {
 	if err != nil || s.output != "table" {
 		return s.show(err)
 	}
-	text := ""
-	for _, op := range diff.Patch {
-		text += s.diffLine(op.Op, fmt.Sprintf("%-7s %s %s", op.Op, printable(op.Path), printable(string(op.Value))))
-	}
-	if text == "" {
+	if len(diff.Patch) == 0 {
 		s.note("The versions have the same content.")
 	}
-	return s.print(text)
+	var b strings.Builder
+	for _, op := range diff.Patch {
+		b.WriteString(s.diffLine(op.Op, fmt.Sprintf("%-7s %s %s", op.Op, printable(op.Path), printable(string(op.Value)))))
+	}
+	return s.print(b.String())
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,8 +17,8 @@ import (
 // firstPause is the pause before a request is sent again.
 const firstPause = 200 * time.Millisecond
 
-// Explain returns the message of an error for a person, and the exit code. ok is false if
-// the error is none of a client.
+// Explain returns the message of an error of a client for a person, and the exit code. ok is
+// false for other errors.
 func Explain(err error) (message string, code int, ok bool) {
 	if exit, ok := errors.AsType[*ExitError](err); ok {
 		return exit.Message, exit.Code, true
@@ -25,12 +26,18 @@ func Explain(err error) (message string, code int, ok bool) {
 	if failed, ok := errors.AsType[*galley.Error](err); ok {
 		return explainAnswer(failed), ExitRefused, true
 	}
-	if lost, ok := errors.AsType[*url.Error](err); ok && !errors.Is(err, context.Canceled) {
+	if errors.Is(err, context.Canceled) {
+		return "interrupted", ExitRefused, true
+	}
+	if lost, ok := errors.AsType[*url.Error](err); ok {
 		server := lost.URL
 		if u, err := url.Parse(lost.URL); err == nil {
 			server = u.Scheme + "://" + u.Host
 		}
 		return fmt.Sprintf("can't reach %s: %v. Check that the server runs and that the URL is right; 'galley profiles' shows it", server, lost.Err), ExitRefused, true
+	}
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return "this is no Galley server: its answer is not understood; 'galley profiles' shows the URL", ExitRefused, true
 	}
 	return "", 0, false
 }

@@ -148,6 +148,18 @@ Examples:
 	"keys rotate": "Example:\n  galley keys rotate 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b --grace 1d",
 	"keys delete": "Example:\n  galley keys delete 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b",
 
+	"webhooks list":          "Example:\n  galley webhooks list",
+	"webhooks get":           "Example:\n  galley webhooks get 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b",
+	"webhooks create":        "Example:\n  galley webhooks create --url https://example.com/hook --types page.updated,publish.published --sites Shop",
+	"webhooks update":        "Example:\n  galley webhooks update 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b --is-enabled true",
+	"webhooks delete":        "Example:\n  galley webhooks delete 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b",
+	"webhooks rotate-secret": "Example:\n  galley webhooks rotate-secret 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b --grace 2d",
+	"webhooks test":          "Example:\n  galley webhooks test 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b",
+	"webhooks replay":        "Example:\n  galley webhooks replay 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b --since \"2030-01-31 08:00\"",
+	"webhooks deliveries":    "Example:\n  galley webhooks deliveries 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b --status failed",
+	"webhooks delivery":      "Example:\n  galley webhooks delivery 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b",
+	"webhooks redeliver":     "Example:\n  galley webhooks redeliver 01980a5c-7d3e-7f00-8a3b-5f0d4c1e2a6b",
+
 	"events list": `Examples:
   galley events --follow
   galley events --site Shop --types page.updated,publish.published --since 2030-01-31

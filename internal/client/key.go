@@ -49,28 +49,27 @@ type keyFields struct {
 }
 
 // body returns the fields, with the ids of the sites that they name.
-func (f keyFields) body(s *Session) (galley.AppPatch, error) {
-	patch := galley.AppPatch(f)
-	names, ok := f.SiteIDs.Get()
-	if !ok {
-		return patch, nil
-	}
-	ids, err := s.siteIDs(names)
-	patch.SiteIDs = galley.Value(ids)
+func (f keyFields) body(s *Session) (patch galley.AppPatch, err error) {
+	patch = galley.AppPatch(f)
+	patch.SiteIDs, err = s.siteIDs(f.SiteIDs)
 	return patch, err
 }
 
-// siteIDs returns the ids of sites.
-func (s *Session) siteIDs(names []string) ([]string, error) {
+// siteIDs replaces the names of sites by their ids.
+func (s *Session) siteIDs(sites galley.Opt[[]string]) (galley.Opt[[]string], error) {
+	names, ok := sites.Get()
+	if !ok {
+		return sites, nil
+	}
 	ids := []string{}
 	for _, name := range names {
 		id, err := s.SiteID(name)
 		if err != nil {
-			return nil, err
+			return sites, err
 		}
 		ids = append(ids, id)
 	}
-	return ids, nil
+	return galley.Value(ids), nil
 }
 
 type keysCreateCommand struct {

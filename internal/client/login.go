@@ -2,6 +2,7 @@ package client
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -76,13 +77,11 @@ func (c *loginCommand) readKey(t *Terminal) (string, error) {
 		}
 		text = string(file)
 	case isTerminal(t.In):
-		_, _ = fmt.Fprintf(t.Err, "Key for %s: ", c.URL)
-		typed, err := term.ReadPassword(int(t.In.Fd()))
-		_, _ = fmt.Fprintln(t.Err)
+		typed, err := askSecret(t, "Key for "+c.URL+": ")
 		if err != nil {
 			return "", fmt.Errorf("can't read the key: %w", err)
 		}
-		text = string(typed)
+		text = typed
 	default:
 		text, _ = bufio.NewReader(t.In).ReadString('\n') // an empty one is refused below
 	}
@@ -91,6 +90,22 @@ func (c *loginCommand) readKey(t *Terminal) (string, error) {
 		return "", usage("that is no key: give one on the standard input or in --key-file; 'galley apps create' prints a new one on the server")
 	}
 	return key, nil
+}
+
+// askSecret reads a line that the terminal does not show.
+func askSecret(t *Terminal, question string) (string, error) {
+	file := int(t.In.Fd())
+	before, err := term.GetState(file)
+	if err != nil {
+		return "", err
+	}
+	_, _ = fmt.Fprint(t.Err, question)
+	secret, err := t.await(func() (string, error) {
+		typed, err := term.ReadPassword(file)
+		_, _ = fmt.Fprintln(t.Err)
+		return string(typed), err
+	})
+	return secret, errors.Join(err, term.Restore(file, before)) // an interrupt leaves it silent
 }
 
 type logoutCommand struct {

@@ -1,7 +1,7 @@
 package client
 
 import (
-	"fmt"
+	"strconv"
 
 	galley "galley/sdk/go"
 )
@@ -33,7 +33,7 @@ func (c *resolveCommand) Run(s *Session) error {
 	case found.Page != nil:
 		rows = append(rows, []string{"PAGE", found.Page.ID}, []string{"PATHNAME", printable(found.Page.Pathname)}, []string{"TITLE", orDash(found.Page.Title)})
 	case found.Redirect != nil:
-		rows = append(rows, []string{"REDIRECT", found.Redirect.ID}, []string{"STATUS", fmt.Sprint(found.Redirect.Status)}, []string{"TARGET", printable(found.Redirect.Target)})
+		rows = append(rows, []string{"REDIRECT", found.Redirect.ID}, []string{"STATUS", strconv.Itoa(found.Redirect.Status)}, []string{"TARGET", printable(found.Redirect.Target)})
 	case found.Route != nil:
 		rows = append(rows, []string{"ROUTE", found.Route.ID}, []string{"PATHNAME", printable(found.Route.Pathname)})
 	}

@@ -86,6 +86,11 @@ func (s *Session) siteOfOrigin(origin string) (galley.Site, error) {
 
 func (s *Session) onlySite() (galley.Site, error) {
 	sites, err := s.Client.Sites.List(s.ctx(), galley.SiteQuery{})
+	if errors.Is(err, galley.ErrForbidden) { // the keys of sites and previews are for one
+		if me, err := s.Client.Me(s.ctx()); err == nil && me.SiteID != nil {
+			return s.Client.Sites.Get(s.ctx(), *me.SiteID)
+		}
+	}
 	switch {
 	case err != nil:
 		return galley.Site{}, err

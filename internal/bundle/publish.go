@@ -11,8 +11,8 @@ import (
 // Publish publishes the site after Apply, if its draft is still what the bundle has: the plan
 // of the changes is read first and the draft is checked after it, so that nothing can come in
 // between. Anything else is ErrMovedOn. Routes at pathnames that were live until now follow. confirm admits a publish that takes away much of what
-// is live.
-func (p *Plan) Publish(ctx context.Context, confirm bool) (galley.Publish, error) {
+// is live; options are those of the request.
+func (p *Plan) Publish(ctx context.Context, confirm bool, options ...galley.RequestOption) (galley.Publish, error) {
 	var none galley.Publish
 	dry, err := p.client.Sites.DryRun(ctx, p.SiteID, galley.PublishCreate{})
 	if err != nil {
@@ -24,7 +24,7 @@ func (p *Plan) Publish(ctx context.Context, confirm bool) (galley.Publish, error
 	if dry.Guard.ConfirmNeeded && !confirm {
 		return none, fmt.Errorf("%w: %d pages, %.0f %% of what is live, would be deleted or go offline", ErrConfirm, dry.Guard.Pages, 100*dry.Guard.Share)
 	}
-	publish, err := p.client.Sites.Publish(ctx, p.SiteID, galley.PublishCreate{Plan: dry.Plan, Confirm: confirm})
+	publish, err := p.client.Sites.Publish(ctx, p.SiteID, galley.PublishCreate{Plan: dry.Plan, Confirm: confirm}, options...)
 	if errors.Is(err, galley.ErrConflict) {
 		if now, dryErr := p.client.Sites.DryRun(ctx, p.SiteID, galley.PublishCreate{}); dryErr == nil && now.Plan != dry.Plan {
 			return none, ErrMovedOn

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"galley/internal/bundle"
-	galley "galley/sdk/go"
 )
 
 type exportCommand struct {
@@ -83,7 +83,7 @@ func (c *applyCommand) Run(s *Session) error {
 	}
 	result := struct {
 		Plan    *bundle.Plan    `json:"plan"`
-		Publish *galley.Publish `json:"publish"`
+		Publish json.RawMessage `json:"publish"`
 	}{Plan: plan}
 	if c.Output == "table" {
 		if err := s.showPlan(plan); err != nil {
@@ -105,12 +105,16 @@ func (c *applyCommand) Run(s *Session) error {
 		}
 	}
 	if c.Publish {
-		publish, err := plan.Publish(s.ctx(), c.Confirm)
+		publish, err := plan.Publish(s.ctx(), c.Confirm, s.raw())
 		if err != nil {
 			return bundleError(err)
 		}
-		result.Publish = &publish
-		if err := s.done(nil, "Published %s.", plural(publish.ChangeCount, "change")); err != nil {
+		result.Publish = s.body
+		message := "Nothing to publish."
+		if publish.ID != nil {
+			message = fmt.Sprintf("Published %s: %s.", plural(publish.ChangeCount, "change"), *publish.ID)
+		}
+		if err := s.done(nil, "%s", message); err != nil {
 			return err
 		}
 	}

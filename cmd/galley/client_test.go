@@ -266,6 +266,17 @@ var scenario = []step{
 	{line: "audit --limit 3"},
 	{line: "audit list --site Shop --operation deleteRoute"},
 
+	{line: "export Shop shop"},
+	{line: "plan shop --site Shop"},
+	{line: `pages update /blog/one --title "Edited elsewhere" --is-online true`},
+	{line: "pages create --site Shop --pathname /blog/two --output ids"},
+	{line: "plan shop --site Shop"},
+	{line: "plan shop --site Shop --output json"},
+	{line: "apply shop --site Shop", input: "n\n"},
+	{line: "apply shop --site Shop --publish", input: "y\n", yes: true},
+	{line: "apply shop --site Shop --publish --output json"},
+	{line: "export Shop shop --output yaml"},
+
 	{line: "sites delete Shop", input: "n\n"},
 	{line: "completion bash"},
 	{line: "completion zsh"},

@@ -33,6 +33,10 @@ type Commands struct {
 	Events    eventsCommand    `cmd:"" help:"List or follow what happens."`
 	Audit     auditCommand     `cmd:"" help:"List who wrote what."`
 
+	Export exportCommand `cmd:"" help:"Write the draft of a site to a folder of files, for git."`
+	Plan   planCommand   `cmd:"" help:"Show what 'galley apply' would do to a site."`
+	Apply  applyCommand  `cmd:"" help:"Make a site what a folder of files has."`
+
 	Completion completionCommand `cmd:"" help:"Print the script that completes commands in a shell."`
 	Complete   completeCommand   `cmd:"" hidden:""`
 }

@@ -99,6 +99,26 @@ Examples:
   galley changes Shop
   galley changes Shop --page /about
   galley changes Shop --output json`,
+	"export": `Writes site.yaml, locales.yaml, routes.yaml, redirects.yaml, a file for each page in
+pages/ and its content in content/. The same site gives the same files. Files of pages
+that are gone are removed; nothing else in the folder is touched.
+
+Examples:
+  galley export Shop ./shop
+  galley export Shop ./shop --ids`,
+	"plan": `Changes nothing. A page that was renamed is found by its id, if the files have ids, or by
+movedFrom in its file.
+
+Examples:
+  galley plan ./shop --site Shop
+  galley plan ./shop --site Shop --output json`,
+	"apply": `Shows the plan and asks. If the command is cut off, run it again. With --publish, the
+site goes live exactly as the files have it; if others have changed it meanwhile, the exit
+code is 3.
+
+Examples:
+  galley apply ./shop --site Shop
+  galley apply ./shop --site Shop --publish --yes`,
 	"publish": `Shows what would change and asks. With a plan of 'galley changes', it publishes exactly
 that without asking; if the draft has changed since, the exit code is 3.
 

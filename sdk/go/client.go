@@ -72,6 +72,8 @@ const (
 	defaultRetries = 5
 	defaultPause   = 200 * time.Millisecond
 	maxPause       = 30 * time.Second
+
+	maxIdleConnections = 16
 )
 
 // New returns a client of the server at an address such as http://127.0.0.1:8080.
@@ -81,7 +83,7 @@ func New(baseURL string, options ...Option) (*Client, error) {
 		return nil, fmt.Errorf("galley: %q is no URL of a server", baseURL)
 	}
 	c := &Client{
-		base: base, http: &http.Client{Timeout: defaultTimeout}, headers: http.Header{"User-Agent": {"galley-go"}},
+		base: base, http: newHTTPClient(), headers: http.Header{"User-Agent": {"galley-go"}},
 		retries: defaultRetries, pause: defaultPause,
 	}
 	for _, option := range options {
@@ -92,6 +94,18 @@ func New(baseURL string, options ...Option) (*Client, error) {
 	c.Redirects, c.Routes, c.Runtime, c.Sites = &Redirects{c}, &Routes{c}, &Runtime{c}, &Sites{c}
 	c.Events, c.Webhooks = &Events{c}, &Webhooks{c}
 	return c, nil
+}
+
+// newHTTPClient returns an HTTP client that keeps more than the usual two connections open
+// to the one server that it calls.
+func newHTTPClient() *http.Client {
+	c := &http.Client{Timeout: defaultTimeout}
+	if transport, ok := http.DefaultTransport.(*http.Transport); ok {
+		transport = transport.Clone()
+		transport.MaxIdleConnsPerHost = maxIdleConnections
+		c.Transport = transport
+	}
+	return c
 }
 
 // RequestOption is a setting of one call.

@@ -56,7 +56,8 @@ type Reader interface {
 	Workspace(ctx context.Context, id ID) (Workspace, error)
 	// Workspaces are all of them, oldest first.
 	Workspaces(ctx context.Context) ([]Workspace, error)
-	// Usage is how much a workspace has, if its sites have been counted.
+	// Usage is how much a workspace has, if its sites have been counted, at a cost that
+	// grows with its sites alone.
 	Usage(ctx context.Context, workspaceID ID) (Usage, error)
 	// UncountedSites are those of a workspace, deleted ones included, that CountSite is
 	// to count before Usage.

@@ -48,13 +48,21 @@ func (q queries) SetQuota(ctx context.Context, w cms.Workspace) error {
 func (q queries) Usage(ctx context.Context, workspaceID cms.ID) (cms.Usage, error) {
 	return one(ctx, q, cms.KindWorkspace, func(r row) (u cms.Usage, err error) {
 		return u, r.Scan(&u.Sites, &u.Pages, &u.ContentBytes)
-	}, `select count(distinct s.id), cast(coalesce(sum(c.online + c.offline), 0) as bigint), cast(coalesce(sum(c.content_bytes), 0) as bigint)
-		from site s left join site_count c on c.site_id = s.id and c.locale_id = ?
-		where s.workspace_id = ? and s.deleted_at is null`, cms.NoID, workspaceID)
+	}, `select count(case when c.shard = ? then 1 end), cast(coalesce(sum(c.online + c.offline), 0) as bigint), cast(coalesce(sum(c.content_bytes), 0) as bigint)
+		from site s join site_count c on c.site_id = s.id and c.locale_id = ?
+		where s.workspace_id = ? and s.deleted_at is null`, countedBefore, cms.NoID, workspaceID)
 }
 
 func (q queries) UncountedSites(ctx context.Context, workspaceID cms.ID) ([]cms.ID, error) {
-	return values[cms.ID](ctx, q, `select s.id from site s
-		left join site_count c on c.site_id = s.id and c.locale_id = ? and c.shard = ?
-		where s.workspace_id = ? and c.content_bytes is null order by s.id`, cms.NoID, countedBefore, workspaceID)
+	var ids []cms.ID
+	for _, deleted := range []string{"is null", "is not null"} { // each has an index
+		some, err := values[cms.ID](ctx, q, `select s.id from site s
+			left join site_count c on c.site_id = s.id and c.locale_id = ? and c.shard = ?
+			where s.workspace_id = ? and s.deleted_at `+deleted+` and c.content_bytes is null`, cms.NoID, countedBefore, workspaceID)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, some...)
+	}
+	return ids, nil
 }

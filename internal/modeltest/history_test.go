@@ -66,6 +66,7 @@ func (w *world) checkPast(s *Site, p *Publish) {
 			w.t.Fatalf("readers of %s in %s see something else (-model +service):\n%s", name, l.Code, diff)
 		}
 	}
+	w.checkRedirects(s, name, ref, p.Redirects, nil)
 	turn := s.shown()[w.steps%len(s.shown())]
 	w.checkLookups(s, name, ref, turn, p.Live)
 	w.checkByID(s, name, ref, turn, p.Live)
@@ -75,7 +76,7 @@ func (w *world) checkPast(s *Site, p *Publish) {
 	// What was hidden before it, and still is, had no part in it.
 	locales := slices.DeleteFunc(slices.Clone(s.Locales), func(l *Locale) bool { return l.Hidden && l.since <= slices.Index(s.wentLive, p) })
 	want := s.shownChanges(s.changes(p.Before, p.Live, locales))
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(want, toldBy(got), cmpopts.EquateEmpty()); diff != "" {
 		w.t.Fatalf("the changes of %s are others (-model +service):\n%s", name, diff)
 	}
 }

@@ -29,6 +29,8 @@ var ops = slices.Concat(
 	slices.Repeat([]string{"deletePage", "restorePage", "discardPage", "publishPage", "restorePublish"}, 5),
 	slices.Repeat([]string{"discardSite", "schedule", "wait", "delocalizePage", "restoreSite"}, 3),
 	slices.Repeat([]string{"createLocale", "createRoute", "updateRoute", "deleteRoute", "review", "cancelPublish"}, 2),
+	slices.Repeat([]string{"createRedirect", "createRedirect", "updateRedirect"}, 8),
+	slices.Repeat([]string{"deleteRedirect", "restoreRedirect", "discardRedirect"}, 3),
 	[]string{"publishAndUndo", "deleteSite", "duplicateSite", "publishInParts"},
 )
 
@@ -93,6 +95,11 @@ var drawStep = rapid.Custom(func(t *rapid.T) step {
 		st.route, st.path = drawIndex.Draw(t, "route"), drawPath.Draw(t, "path")
 	case "deleteRoute":
 		st.route = drawIndex.Draw(t, "route")
+	case "createRedirect", "updateRedirect":
+		st.path, st.target = oneOf(sources...).Draw(t, "source"), oneOf(targets...).Draw(t, "target")
+		st.redirect, st.locale, st.every = drawIndex.Draw(t, "redirect"), drawIndex.Draw(t, "locale"), rapid.Bool().Draw(t, "every")
+	case "deleteRedirect", "restoreRedirect", "discardRedirect":
+		st.redirect = drawIndex.Draw(t, "redirect")
 	case "restorePublish", "cancelPublish":
 		st.publish = evenly(10).Draw(t, "publish")
 	case "wait":
@@ -146,6 +153,9 @@ func drawPublish(t *rapid.T, st *step) {
 	st.confirm = rapid.Bool().Draw(t, "confirm")
 	if chance(t, 2, "some pages") {
 		st.pages = rapid.SliceOfN(drawIndex, 1, 3).Draw(t, "pages")
+	}
+	if chance(t, 4, "some redirects") {
+		st.redirects = rapid.SliceOfN(drawIndex, 1, 2).Draw(t, "redirects")
 	}
 	if chance(t, 3, "some locales") {
 		st.locales = rapid.SliceOfN(drawIndex, 1, 2).Draw(t, "locales")

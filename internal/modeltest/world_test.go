@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -152,9 +153,9 @@ var prelude = []step{
 
 func newWorld(t testT, e *engine) *world {
 	w := &world{engine: e, t: t, plans: map[cms.ID]reviewed{}}
-	site, err := w.svc.CreateSite(w.ctx(), w.who, service.Given(cms.NewSite{SitePatch: cms.SitePatch{Name: cms.Some("A site"), DefaultLocale: cms.Some("en"), AutoRedirects: cms.Some(false)}}))
+	site, err := w.svc.CreateSite(w.ctx(), w.who, service.Given(cms.NewSite{SitePatch: cms.SitePatch{Name: cms.Some("A site"), DefaultLocale: cms.Some("en"), HostOrigin: cms.Some(new(origin))}}))
 	w.must(err)
-	w.sites = []*Site{NewSite(site.ID, site.DefaultLocaleID, "en")}
+	w.sites = []*Site{w.observes(NewSite(site.ID, site.DefaultLocaleID, "en"))}
 	for _, st := range prelude {
 		w.do(st)
 	}
@@ -178,12 +179,12 @@ func (w *world) do(st step) {
 	w.clock.advance(time.Second)
 	w.steps++
 	s := pick(w.sites, st.site, nil)
-	live := s.Live.clone()
+	live, redirects := s.Live.clone(), maps.Clone(s.LiveRedirects)
 	want, err := operations[st.op](w, s, st)
 	if got := cms.CodeOf(err); got != want || (err != nil && got == "") {
 		w.t.Fatalf("%v\nanswered %v, want code %q", st, err, want)
 	}
-	if slices.Contains(draftOnly, st.op) && !cmp.Equal(live, s.Live) {
+	if slices.Contains(draftOnly, st.op) && (!cmp.Equal(live, s.Live) || !maps.Equal(redirects, s.LiveRedirects)) {
 		w.t.Fatalf("%v\nchanged the live version of the model itself", st)
 	}
 	w.check()

@@ -50,6 +50,7 @@ func (c *clock) advance(d time.Duration) { c.ms.Add(d.Milliseconds()) }
 
 // engine is a service on a real store, shared by many worlds.
 type engine struct {
+	store *sqlstore.Store
 	svc   *service.Service
 	who   service.Caller
 	key   cms.AppKey
@@ -57,20 +58,28 @@ type engine struct {
 	clock *clock
 }
 
+// stores open an empty store of each engine.
+var stores = map[string]func(*testing.T) (*sqlstore.Store, error){
+	"sqlite":   func(t *testing.T) (*sqlstore.Store, error) { return sqlstore.OpenSQLite(t.TempDir(), nil) },
+	"postgres": func(t *testing.T) (*sqlstore.Store, error) { return sqlstore.OpenPostgres(pgtest.URL(t), nil) },
+}
+
+func opened(t *testing.T, open func(*testing.T) (*sqlstore.Store, error)) *sqlstore.Store {
+	t.Helper()
+	store, err := open(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
 func eachEngine(t *testing.T, test func(*testing.T, *engine)) {
 	t.Helper()
-	for name, open := range map[string]func(*testing.T) (*sqlstore.Store, error){
-		"sqlite":   func(t *testing.T) (*sqlstore.Store, error) { return sqlstore.OpenSQLite(t.TempDir(), nil) },
-		"postgres": func(t *testing.T) (*sqlstore.Store, error) { return sqlstore.OpenPostgres(pgtest.URL(t), nil) },
-	} {
+	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store, err := open(t)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = store.Close() })
-			test(t, newEngine(t, store, nil))
+			test(t, newEngine(t, opened(t, open), nil))
 		})
 	}
 	t.Run("postgres with a standby", func(t *testing.T) {
@@ -108,14 +117,22 @@ func newEngine(t *testing.T, store *sqlstore.Store, replica *service.Replica) *e
 	if _, err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	e.svc = service.New(store, e.clock.now, httpapi.AuditState)
-	e.svc.Replica = replica
-	e.svc.Guard = service.Guard{Share: guard.Share, Pages: guard.Pages}
+	e.start(t, store, replica)
 	first, err := e.svc.FirstStart(t.Context(), service.Bootstrap{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.who, e.key = service.Caller{App: &first.App}, first.Key
+	return e
+}
+
+// start runs a service on a store.
+func (e *engine) start(t *testing.T, store *sqlstore.Store, replica *service.Replica) {
+	t.Helper()
+	e.store = store
+	e.svc = service.New(store, e.clock.now, httpapi.AuditState)
+	e.svc.Replica = replica
+	e.svc.Guard = service.Guard{Share: guard.Share, Pages: guard.Pages}
 	e.edge = httpapi.New(httpapi.Options{
 		Service: e.svc, Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(), CacheBytes: 16 << 20,
 	})
@@ -124,7 +141,6 @@ func newEngine(t *testing.T, store *sqlstore.Store, replica *service.Replica) *e
 	watching.Go(func() { e.svc.Listen(ctx) })
 	watching.Go(func() { e.svc.FollowReplica(ctx) })
 	t.Cleanup(func() { stop(); watching.Wait() })
-	return e
 }
 
 // testT is a test of package testing or of rapid.

@@ -15,7 +15,7 @@ import (
 // sources and targets are those of the redirects that steps create.
 var (
 	sources = []string{"/a", "/b", "/c", "/a/x", "/a/*", "/b/*"}
-	targets = []string{"/a", "/b", "/c", "/a/x", "/a/*", "/b/*", "/b/x/*", origin + "/b", origin + "/fr/a", origin + "/*", "https://example.org/x"}
+	targets = []string{"/a", "/b", "/c", "/a/x", "/a/*", "/b/*", "/b/x/*", origin + "/b", origin + "/c", origin + "/fr/a", origin + "/*", "https://example.org/x"}
 )
 
 // redirectAt is a redirect, mostly one that fits.

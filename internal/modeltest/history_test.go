@@ -79,6 +79,15 @@ func (w *world) checkPast(s *Site, p *Publish) {
 	if diff := cmp.Diff(want, toldBy(got), cmpopts.EquateEmpty()); diff != "" {
 		w.t.Fatalf("the changes of %s are others (-model +service):\n%s", name, diff)
 	}
+	if len(s.shown()) < len(s.Locales) {
+		return
+	}
+	// What a route has taken from the live version since is among them, too.
+	var before Redirects
+	if n := slices.Index(s.wentLive, p); n > 0 {
+		before = s.wentLive[n-1].Redirects
+	}
+	w.checkRedirectChanges(s, name, s.redirectChanges(before, p.Redirects), got)
 }
 
 func (w *world) checkPageHistory(s *Site, id cms.ID) {

@@ -38,6 +38,9 @@ func newWorld(t *testing.T, store []string) *world {
 		"/v2/workspace", "/v2/sites?limit=100", "/v2/apps?limit=100", "/v2/sites/{site}", "/v2/locales?siteId={site}", "/v2/routes?siteId={site}",
 		"/v6/pages?siteId={site}&includeOffline=true&limit=100", "/v6/pages?siteId={site}&locale=fr&sortBy=title", "/v6/pages?siteId={site}&versionRef=ref:live",
 		"/v6/pages?siteId={site}&versionRef=ref:live&locale=de", "/v6/pages/a-propos?siteId={site}&locale=fr", "/v6/pages/%2F?siteId={site}",
+		"/v2/redirects?siteId={site}&limit=100", "/v2/redirects?siteId={site}&versionRef=ref:live", "/v2/redirects?siteId={site}&deleted=true",
+		"/v6/pages/about?siteId={site}&include=content", "/v6/pages/a-propos?siteId={site}&locale=fr&versionRef=ref:live&include=content",
+		"/v2/resolve?url=https://www.example.com/moved/x", "/v2/sites/{site}/summary",
 		"/v2/sites/{site}/changes?limit=100", "/v2/sites/{site}/publishes?limit=100", "/v2/audit?siteId={site}&limit=100",
 	} {
 		w.answers = append(w.answers, strings.ReplaceAll(address, "{site}", w.site))
@@ -54,6 +57,18 @@ func (w *world) post(t *testing.T, target, body string) reply {
 func (w *world) page(t *testing.T, fields string) string {
 	t.Helper()
 	return "/v6/pages/" + w.post(t, "/v6/pages", fmt.Sprintf(`{"siteId":%q,%s}`, w.site, fields)).field(t, "id")
+}
+
+// content sets the content of a page.
+func (w *world) content(t *testing.T, page, text string) {
+	t.Helper()
+	w.server.must(t, 200, w.admin, "PUT", page+"/content", fmt.Sprintf(`{"text":%q}`, text))
+}
+
+// redirect makes a redirect of the site and returns its address.
+func (w *world) redirect(t *testing.T, fields string) string {
+	t.Helper()
+	return "/v2/redirects/" + w.post(t, "/v2/redirects", fmt.Sprintf(`{"siteId":%q,%s}`, w.site, fields)).field(t, "id")
 }
 
 func (w *world) patch(t *testing.T, target, body string) {
@@ -79,6 +94,8 @@ func (w *world) fillSite(t *testing.T) {
 	about := w.page(t, `"pathname":"/about","title":"About","description":"It's \"us\"","canonicalUrl":"https://www.example.com/about",
 		"socialImageUrl":"https://www.example.com/a.png","sitemapPriority":0.3,"sitemapFrequency":"daily","excludedFromSearchEngines":true`)
 	w.patch(t, about+"?locale=fr", `{"pathname":"/a-propos","title":"À propos"}`)
+	w.content(t, about, "About")
+	w.server.must(t, 200, w.admin, "PUT", about+"/content?locale=fr", `{"text":"À propos"}`)
 	w.patch(t, about+"?locale=es", `{"title":"Acerca"}`)
 	w.remove(t, "/v2/locales/es?siteId="+w.site)
 	w.page(t, `"pathname":"/offline","isOnline":false`)
@@ -96,21 +113,30 @@ func (w *world) publishAll(t *testing.T) {
 	t.Helper()
 	publish := "/v2/sites/" + w.site + "/publish"
 	old := w.page(t, `"pathname":"/old","title":"Old"`)
+	w.content(t, old, "Old")
+	moved := w.redirect(t, `"source":"/moved/*","target":"/about/*"`)
+	w.redirect(t, `"source":"/gone","target":"https://www.example.com/about","status":302,"locale":"fr"`)
 	first := w.post(t, publish, `{"name":"First"}`).field(t, "id")
-	w.patch(t, old, `{"pathname":"/new"}`)
-	w.post(t, publish, `{}`)
+	w.patch(t, old, `{"pathname":"/new"}`) // leaves an automatic redirect
+	w.content(t, old, "New")
+	w.patch(t, moved, `{"target":"/new"}`)
+	second := w.post(t, publish, `{}`).field(t, "id")
 	w.patch(t, old+"?locale=de", `{"title":"Neu"}`)
 	w.remove(t, w.page(t, `"pathname":"/never-live"`))
 	w.post(t, publish, `{"locales":["de"]}`)
 	w.post(t, "/v2/publishes/"+first+"/restore", "")
 	w.remove(t, old)
+	w.remove(t, moved)
+	w.redirect(t, `"source":"/draft","target":"/about"`)
 	w.page(t, `"pathname":"/draft-only","sitemapPriority":1`)
 
 	later := fmt.Sprintf(`{"publishAt":%q}`, time.Now().Add(24*time.Hour).UTC().Format(time.RFC3339))
 	scheduled := w.post(t, publish, later).field(t, "id")
 	w.remove(t, "/v2/publishes/"+w.post(t, publish, later).field(t, "id"))
 	w.answers = append(w.answers, "/v2/publishes/"+scheduled, "/v2/publishes/"+first+"/changes", old+"/publishes",
-		"/v6/pages?siteId="+w.site+"&versionRef=publish:"+first)
+		"/v6/pages?siteId="+w.site+"&versionRef=publish:"+first,
+		"/v2/redirects?siteId="+w.site+"&versionRef=publish:"+first, "/v2/redirects?siteId="+w.site+"&versionRef=publish:"+second,
+		old+"/content?versionRef=publish:"+first, old+"/content?versionRef=publish:"+second, "/v2/publishes/"+second+"/changes")
 }
 
 func (w *world) fillApps(t *testing.T, store []string) {
@@ -121,6 +147,7 @@ func (w *world) fillApps(t *testing.T, store []string) {
 	w.keys = append(w.keys, made.field(t, "key"))
 	w.keys = append(w.keys, w.server.must(t, 200, w.admin, "POST", app+"/rotate", `{"graceSeconds":3600}`).field(t, "key"))
 	mustRun(t, nil, append([]string{"apps", "rate", made.field(t, "id"), "5000/60"}, store...)...)
+	mustRun(t, nil, append([]string{"workspaces", "limit", made.field(t, "workspaceId"), "--pages", "1000000"}, store...)...)
 	gone := w.post(t, "/v2/apps", `{"name":"Gone"}`)
 	w.dead = append(w.dead, gone.field(t, "key"))
 	w.remove(t, "/v2/apps/"+gone.field(t, "id"))

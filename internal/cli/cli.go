@@ -32,6 +32,7 @@ type commands struct {
 
 	Serve       serveCommand       `cmd:"" help:"Start the service."`
 	Apps        appsCommand        `cmd:"" help:"Create, list, rate-limit and revoke apps."`
+	Workspaces  workspacesCommand  `cmd:"" help:"List workspaces and limit what they may have."`
 	Migrate     migrateCommand     `cmd:"" help:"Update the database schema; 'galley serve' does this too."`
 	Backup      backupCommand      `cmd:"" help:"Back up the store to a file, while the server runs."`
 	Restore     restoreCommand     `cmd:"" help:"Restore a backup to an empty store."`
@@ -216,6 +217,15 @@ Examples:
   galley apps create --name Importer
   galley apps create --name Reader --scopes read --rate 600/60 --json
   galley apps create --name Agency --new-workspace "Second customer"`,
+	"workspaces limit": `A write that would exceed a limit is refused with 403. Limits apply within a
+second; what a workspace has already is not removed. Pages are those of drafts,
+without deleted ones. Content bytes are those of the stored content: compressed,
+in every version, and each content of a site once. Deleted sites do not count.
+
+Examples:
+  galley workspaces limit ID --sites 10 --pages 5000
+  galley workspaces limit ID --content-bytes 1000000000
+  galley workspaces limit ID --pages none`,
 	"apps list": "Example:\n  galley apps list",
 	"apps rate": `The limit applies within a tenth of a second on running servers.
 

@@ -30,6 +30,7 @@ const MaxAppSites = 1000
 type Workspace struct {
 	ID        ID
 	Name      string
+	Quota     Quota
 	CreatedAt time.Time
 }
 
@@ -48,6 +49,7 @@ type App struct {
 	Rate        string // REQUESTS/SECONDS or off, set by the operator; "": the configured one
 	MadeBy      ID     // the first of the apps that created it, whose rate it shares; NoID: none
 	MakerRate   string // Rate of MadeBy; only AppByKey fills it in
+	Quota       Quota  // of the workspace; only AppByKey fills it in
 	CreatedAt   time.Time
 	LastUsedAt  *time.Time
 	ExpiresAt   *time.Time

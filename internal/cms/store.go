@@ -56,6 +56,12 @@ type Reader interface {
 	Workspace(ctx context.Context, id ID) (Workspace, error)
 	// Workspaces are all of them, oldest first.
 	Workspaces(ctx context.Context) ([]Workspace, error)
+	// Usage is how much a workspace has, if its sites have been counted, at a cost that
+	// grows with its sites alone.
+	Usage(ctx context.Context, workspaceID ID) (Usage, error)
+	// UncountedSites are those of a workspace, deleted ones included, that CountSite is
+	// to count before Usage.
+	UncountedSites(ctx context.Context, workspaceID ID) ([]ID, error)
 
 	App(ctx context.Context, workspaceID, id ID) (App, error)
 	// AppOf finds an app of any workspace.
@@ -262,6 +268,10 @@ type Tx interface {
 	Install(ctx context.Context, at time.Time) (bool, error)
 
 	CreateWorkspace(ctx context.Context, w Workspace) error
+	// LockWorkspace is Workspace, locked.
+	LockWorkspace(ctx context.Context, id ID) (Workspace, error)
+	// SetQuota stores the quota of a workspace.
+	SetQuota(ctx context.Context, w Workspace) error
 
 	// CreateApp stores an app and the hash of its key; Conflict if the key exists.
 	CreateApp(ctx context.Context, a App, key KeyHash) error

@@ -79,7 +79,12 @@ func AuditState(resource any) []byte {
 	case cms.Webhook:
 		return encode(newWebhook(v))
 	case cms.Workspace:
-		return encode(newWorkspace(v))
+		return encode(struct {
+			Workspace
+			MaxSites        *int `json:"maxSites,omitempty"`
+			MaxPages        *int `json:"maxPages,omitempty"`
+			MaxContentBytes *int `json:"maxContentBytes,omitempty"`
+		}{newWorkspace(v), v.Quota.Sites, v.Quota.Pages, v.Quota.ContentBytes})
 	}
 	panic(fmt.Sprintf("the audit trail has no encoding of %T", resource))
 }

@@ -193,8 +193,8 @@ func (w *world) check() {
 			w.checkGone(s)
 			continue
 		}
-		w.checkVersion(s, "draft", service.VersionRef{Version: cms.Draft}, s.draft())
-		w.checkVersion(s, "live", service.VersionRef{Version: cms.Live}, s.Live)
+		w.checkVersion(s, "draft", service.VersionRef{Version: cms.Draft}, s.draft(), s.Redirects)
+		w.checkVersion(s, "live", service.VersionRef{Version: cms.Live}, s.Live, s.LiveRedirects)
 		w.checkHistory(s)
 		w.checkChanges(s)
 		w.checkSummary(s)
@@ -229,6 +229,7 @@ func (w *world) checkSummary(s *Site) {
 			want.Routes++
 		}
 	}
+	want.Redirects = len(s.visibleRedirects(s.Redirects))
 	for _, p := range s.Publishes {
 		if p.Status != cms.StatusScheduled {
 			continue
@@ -266,8 +267,9 @@ func (w *world) checkGone(s *Site) {
 	}
 }
 
-func (w *world) checkVersion(s *Site, name string, ref service.VersionRef, v Version) {
+func (w *world) checkVersion(s *Site, name string, ref service.VersionRef, v Version, redirects Redirects) {
 	w.t.Helper()
+	pages := map[cms.ID][]seenPage{}
 	for i, l := range s.shown() {
 		want := s.expect(v, l)
 		got := w.list(s, ref, l, true)
@@ -275,6 +277,7 @@ func (w *world) checkVersion(s *Site, name string, ref service.VersionRef, v Ver
 			w.t.Fatalf("readers of %s in %s see something else (-model +service):\n%s", name, l.Code, diff)
 		}
 		w.checkUnique(s, name, l, got)
+		pages[l.ID] = got
 		online := slices.DeleteFunc(want, func(p seenPage) bool { return p.Fields["isOnline"] == false })
 		if diff := cmp.Diff(online, w.list(s, ref, l, false), cmpopts.EquateEmpty(), listFields); diff != "" {
 			w.t.Fatalf("readers of %s in %s see other online pages (-model +service):\n%s", name, l.Code, diff)
@@ -286,6 +289,7 @@ func (w *world) checkVersion(s *Site, name string, ref service.VersionRef, v Ver
 			w.checkByID(s, name, ref, l, v)
 		}
 	}
+	w.checkRedirects(s, name, ref, redirects, pages)
 }
 
 var listFields = cmpopts.IgnoreFields(seenPage{}, "Content")
@@ -370,12 +374,26 @@ func (w *world) checkChanges(s *Site) {
 func (w *world) checkSelection(s *Site, sel Selection) {
 	w.t.Helper()
 	want := s.shownChanges(s.pending(sel))
-	if diff := cmp.Diff(want, w.readChanges(s, sel), cmpopts.EquateEmpty()); diff != "" {
+	views := w.readChanges(s, sel)
+	if diff := cmp.Diff(want, toldBy(views), cmpopts.EquateEmpty()); diff != "" {
 		w.t.Fatalf("the changes of %v are others (-model +service):\n%s", sel, diff)
 	}
+	rel := s.releaseOf(sel, s.published(sel))
+	if rel.unsure {
+		return
+	}
+	w.checkRedirectChanges(s, fmt.Sprint(sel), rel.changes(s), views)
 	sum := service.Summary{Total: len(want), ByKind: map[cms.ChangeKind]int{}, ByLocale: map[string]int{}}
 	for _, c := range want {
 		sum.ByKind[c.Kind]++
+		sum.ByLocale[c.Locale]++
+	}
+	for _, c := range rel.changes(s) {
+		sum.Total++
+		sum.ByKind[c.Kind]++
+		if c.Locale == "" {
+			c.Locale = s.locale(s.Default).Code
+		}
 		sum.ByLocale[c.Locale]++
 	}
 	review, err := w.svc.Changes(w.ctx(), w.who, s.ID, sel.request(), cms.ListQuery{Limit: 1})
@@ -390,6 +408,9 @@ func (s Selection) request() cms.SelectionRequest {
 	var r cms.SelectionRequest
 	if s.Pages != nil {
 		r.PageIDs = cms.Some(s.Pages)
+	}
+	if s.Redirects != nil {
+		r.RedirectIDs = cms.Some(s.Redirects)
 	}
 	if s.Locales != nil {
 		r.Locales = cms.Some[[]string](nil)
@@ -436,29 +457,33 @@ func (s *Site) shownChanges(changes []Change) []shownChange {
 }
 
 // readChanges walks the list in parts of a size that differs from step to step.
-func (w *world) readChanges(s *Site, sel Selection) []shownChange {
+func (w *world) readChanges(s *Site, sel Selection) []service.ChangeView {
 	return w.walk(func(q cms.ListQuery) (cms.List[service.ChangeView], error) {
 		review, err := w.svc.Changes(w.ctx(), w.who, s.ID, sel.request(), q)
 		return review.List, err
 	})
 }
 
-func (w *world) walk(read func(cms.ListQuery) (cms.List[service.ChangeView], error)) []shownChange {
+func (w *world) walk(read func(cms.ListQuery) (cms.List[service.ChangeView], error)) []service.ChangeView {
 	var all []service.ChangeView
 	for q := (cms.ListQuery{Limit: 1 + w.steps%4}); ; {
 		list, err := read(q)
 		w.must(err)
 		all = append(all, list.Items...)
 		if !list.HasMore {
-			return toldBy(all)
+			return all
 		}
 		q.After = all[len(all)-1].ID()
 	}
 }
 
+// toldBy are the changes of pages in a list.
 func toldBy(views []service.ChangeView) []shownChange {
 	var list []shownChange
 	for _, c := range views {
+		if c.RedirectID != cms.NoID {
+			continue
+		}
 		shown := shownChange{Locale: c.Locale, Change: Change{
 			PageID: c.PageID, LocaleID: c.LocaleID, Kind: c.Kind, Pathname: c.Pathname, Fields: map[string]FieldChange{},
 		}}

@@ -66,6 +66,7 @@ func (w *world) checkPast(s *Site, p *Publish) {
 			w.t.Fatalf("readers of %s in %s see something else (-model +service):\n%s", name, l.Code, diff)
 		}
 	}
+	w.checkRedirects(s, name, ref, p.Redirects, nil)
 	turn := s.shown()[w.steps%len(s.shown())]
 	w.checkLookups(s, name, ref, turn, p.Live)
 	w.checkByID(s, name, ref, turn, p.Live)
@@ -75,9 +76,18 @@ func (w *world) checkPast(s *Site, p *Publish) {
 	// What was hidden before it, and still is, had no part in it.
 	locales := slices.DeleteFunc(slices.Clone(s.Locales), func(l *Locale) bool { return l.Hidden && l.since <= slices.Index(s.wentLive, p) })
 	want := s.shownChanges(s.changes(p.Before, p.Live, locales))
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(want, toldBy(got), cmpopts.EquateEmpty()); diff != "" {
 		w.t.Fatalf("the changes of %s are others (-model +service):\n%s", name, diff)
 	}
+	if len(s.shown()) < len(s.Locales) {
+		return
+	}
+	// What a route has taken from the live version since is among them, too.
+	var before Redirects
+	if n := slices.Index(s.wentLive, p); n > 0 {
+		before = s.wentLive[n-1].Redirects
+	}
+	w.checkRedirectChanges(s, name, s.redirectChanges(before, p.Redirects), got)
 }
 
 func (w *world) checkPageHistory(s *Site, id cms.ID) {

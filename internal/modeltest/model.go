@@ -150,12 +150,14 @@ type Route struct {
 
 // Selection is what of the draft is published; nil is all.
 type Selection struct {
-	Pages   []cms.ID
-	Locales []cms.ID
+	Pages     []cms.ID
+	Redirects []cms.ID // alone they select no pages, and pages alone no redirects
+	Locales   []cms.ID
 }
 
 func (s Selection) has(page, locale cms.ID) bool {
-	return (s.Pages == nil || slices.Contains(s.Pages, page)) && (s.Locales == nil || slices.Contains(s.Locales, locale))
+	all := s.Pages == nil && s.Redirects == nil
+	return (all || slices.Contains(s.Pages, page)) && (s.Locales == nil || slices.Contains(s.Locales, locale))
 }
 
 // Publish is a publish with a full copy of what it left live.
@@ -168,9 +170,10 @@ type Publish struct {
 	PublishAt    time.Time
 	Select       Selection
 	Confirm      bool
-	Reviewed     *[]Change // what has to be so when it runs
-	Live         Version   // nil: it left no version
+	Reviewed     *Plan   // what has to be so when it runs
+	Live         Version // nil: it left no version
 	Before       Version
+	Redirects    Redirects // that it left live
 	Changed      map[cms.ID]bool
 }
 
@@ -183,11 +186,21 @@ type Site struct {
 	Routes      []*Route
 	PageIDs     []cms.ID // oldest first
 	Draft, Live Version
+	RedirectIDs []cms.ID // oldest first
+
+	Redirects, LiveRedirects Redirects
+
+	// Observe are the redirects that the service has, and Refused whether it refused the
+	// operation, for what the model leaves open.
+	Observe func(cms.Version) Redirects
+	Refused bool
+
 	PublishedAt map[cms.ID]time.Time
 	Publishes   []*Publish     // oldest first
 	wentLive    []*Publish     // in the order in which they did
 	left        Version        // pages that are not live, as they last were
 	leftAt      map[cms.ID]int // how many publishes had gone live before the one that took them away
+	since       map[cms.ID]int // how many publishes had gone live with the one that a live page is of
 	Unchecked   bool           // a batch is under way, after which pathnames are checked
 }
 

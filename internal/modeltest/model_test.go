@@ -11,11 +11,22 @@ import (
 // are few, so that clashes are frequent.
 func TestModel(t *testing.T) {
 	t.Parallel()
+	takeSteps(t, drawStep(oneOf(ops...)))
+}
+
+// TestModelOfRedirects takes mostly those that move pages and redirects.
+func TestModelOfRedirects(t *testing.T) {
+	t.Parallel()
+	takeSteps(t, drawStep(oneOf(redirectOps...)))
+}
+
+func takeSteps(t *testing.T, steps *rapid.Generator[step]) {
+	t.Helper()
 	eachEngine(t, func(t *testing.T, e *engine) {
 		rapid.Check(t, func(rt *rapid.T) {
 			w := newWorld(rt, e)
 			rt.Repeat(map[string]func(*rapid.T){
-				"step": func(rt *rapid.T) { w.do(drawStep.Draw(rt, "step")) },
+				"step": func(rt *rapid.T) { w.do(steps.Draw(rt, "step")) },
 			})
 		})
 	})
@@ -29,7 +40,18 @@ var ops = slices.Concat(
 	slices.Repeat([]string{"deletePage", "restorePage", "discardPage", "publishPage", "restorePublish"}, 5),
 	slices.Repeat([]string{"discardSite", "schedule", "wait", "delocalizePage", "restoreSite"}, 3),
 	slices.Repeat([]string{"createLocale", "createRoute", "updateRoute", "deleteRoute", "review", "cancelPublish"}, 2),
+	slices.Repeat([]string{"createRedirect", "createRedirect", "updateRedirect"}, 8),
+	slices.Repeat([]string{"deleteRedirect", "restoreRedirect", "discardRedirect"}, 3),
 	[]string{"publishAndUndo", "deleteSite", "duplicateSite", "publishInParts"},
+)
+
+// redirectOps are operations as ops are: movePage gives a page another pathname, and
+// publishAll publishes everything.
+var redirectOps = slices.Concat(
+	slices.Repeat([]string{"movePage", "publishAll", "movePage", "publishAll", "createRedirect"}, 6),
+	slices.Repeat([]string{"updateRedirect", "restorePublish", "publish", "batch"}, 2),
+	[]string{"createPage", "deletePage", "restorePage", "deleteRedirect", "restoreRedirect", "discardRedirect", "discardSite"},
+	[]string{"createRoute", "updateRoute", "deleteRoute", "deleteLocale", "restoreLocale", "changeDefault", "schedule", "wait", "duplicateSite"},
 )
 
 // evenly draws below n. Rapid's own numbers are mostly small, which would
@@ -51,7 +73,6 @@ func oneOf[T any](values ...T) *rapid.Generator[T] {
 }
 
 var (
-	drawOp    = oneOf(ops...)
 	drawIndex = evenly(5)
 	drawPath  = oneOf(pathnames...)
 	drawCode  = oneOf("fr", "de", "en")
@@ -63,14 +84,27 @@ var (
 // chance draws true once in n times.
 func chance(t *rapid.T, n int, what string) bool { return evenly(n).Draw(t, what) == n-1 }
 
-var drawStep = rapid.Custom(func(t *rapid.T) step {
-	st := step{op: drawOp.Draw(t, "op"), site: evenly(maxSites).Draw(t, "site")}
+func drawStep(op *rapid.Generator[string]) *rapid.Generator[step] {
+	return rapid.Custom(func(t *rapid.T) step {
+		st := step{op: op.Draw(t, "op"), site: evenly(maxSites).Draw(t, "site")}
+		drawRest(t, &st)
+		return st
+	})
+}
+
+// drawRest draws what a step of an operation needs.
+func drawRest(t *rapid.T, st *step) {
 	switch st.op {
+	case "movePage":
+		st.op, st.page, st.locale = "updatePage", drawIndex.Draw(t, "page"), drawIndex.Draw(t, "locale")
+		st.set = Fields{"pathname": drawPath.Draw(t, "pathname")}
+	case "publishAll":
+		st.op, st.confirm = "publish", true
 	case "createPage":
 		st.set = drawFields(t, true)
 		st.set["pathname"] = drawPath.Draw(t, "pathname")
 	case "updatePage", "delocalizePage", "deletePage":
-		drawEdit(t, &st)
+		drawEdit(t, st)
 	case "putContent":
 		st.page, st.locale = drawIndex.Draw(t, "page"), drawIndex.Draw(t, "locale")
 		st.set = Fields{"content": drawContent.Draw(t, "content")}
@@ -93,6 +127,11 @@ var drawStep = rapid.Custom(func(t *rapid.T) step {
 		st.route, st.path = drawIndex.Draw(t, "route"), drawPath.Draw(t, "path")
 	case "deleteRoute":
 		st.route = drawIndex.Draw(t, "route")
+	case "createRedirect", "updateRedirect":
+		st.path, st.target = oneOf(sources...).Draw(t, "source"), oneOf(targets...).Draw(t, "target")
+		st.redirect, st.locale, st.every = drawIndex.Draw(t, "redirect"), drawIndex.Draw(t, "locale"), rapid.Bool().Draw(t, "every")
+	case "deleteRedirect", "restoreRedirect", "discardRedirect":
+		st.redirect = drawIndex.Draw(t, "redirect")
 	case "restorePublish", "cancelPublish":
 		st.publish = evenly(10).Draw(t, "publish")
 	case "wait":
@@ -101,10 +140,9 @@ var drawStep = rapid.Custom(func(t *rapid.T) step {
 			st.seconds += 4000 // contents are purged after an hour
 		}
 	case "publish", "schedule", "review", "discardSite":
-		drawPublish(t, &st)
+		drawPublish(t, st)
 	}
-	return st
-})
+}
 
 // drawBatched draws what only an edit of a batch has.
 func drawBatched(t *rapid.T, st *step) {
@@ -146,6 +184,9 @@ func drawPublish(t *rapid.T, st *step) {
 	st.confirm = rapid.Bool().Draw(t, "confirm")
 	if chance(t, 2, "some pages") {
 		st.pages = rapid.SliceOfN(drawIndex, 1, 3).Draw(t, "pages")
+	}
+	if chance(t, 4, "some redirects") {
+		st.redirects = rapid.SliceOfN(drawIndex, 1, 2).Draw(t, "redirects")
 	}
 	if chance(t, 3, "some locales") {
 		st.locales = rapid.SliceOfN(drawIndex, 1, 2).Draw(t, "locales")

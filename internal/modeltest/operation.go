@@ -30,16 +30,27 @@ func NewSite(id, localeID cms.ID, code string) *Site {
 	return &Site{
 		ID: id, Locales: []*Locale{{ID: localeID, Code: code}}, Default: localeID,
 		Draft: Version{}, Live: Version{}, PublishedAt: map[cms.ID]time.Time{}, left: Version{}, leftAt: map[cms.ID]int{},
+		Redirects: Redirects{}, LiveRedirects: Redirects{}, since: map[cms.ID]int{},
 	}
 }
 
 // saveDraft stores a page's draft unless its pathname is taken.
 func (s *Site) saveDraft(id cms.ID, p Page) cms.Code {
 	next := s.Draft.with(id, p)
-	if !s.Unchecked && s.clash(next) {
+	if s.Unchecked {
+		s.Draft = next
+		return done
+	}
+	return s.settle(next, s.Redirects, nil)
+}
+
+// settle stores the draft, unless pages, routes or redirects share a pathname.
+func (s *Site) settle(pages Version, redirects Redirects, moved map[cms.ID]bool) cms.Code {
+	left, ok := s.giveWay(pages, redirects, moved)
+	if !ok {
 		return conflict
 	}
-	s.Draft = next
+	s.Draft, s.Redirects = pages, left
 	return done
 }
 
@@ -146,11 +157,17 @@ func (s *Site) Discard(sel Selection, confirm bool, guard Guard) cms.Code {
 		}
 		next[id] = after
 	}
-	if (!confirm && gone >= guard.Pages && float64(gone) > guard.Share*float64(pages)) || s.clash(next) {
+	if !confirm && gone >= guard.Pages && float64(gone) > guard.Share*float64(pages) {
 		return conflict
 	}
-	s.Draft = next
-	return done
+	redirects, moved := maps.Clone(s.Redirects), map[cms.ID]bool{}
+	for id, r := range s.Redirects {
+		if s.hasRedirect(sel, id) {
+			redirects[id] = s.discardedRedirect(id)
+			moved[id] = redirects[id] != r
+		}
+	}
+	return s.settle(next, redirects, moved)
 }
 
 func (s *Site) discarded(id cms.ID, p Page, live *Page, sel Selection) Page {
@@ -184,8 +201,20 @@ func (s *Site) CreateLocale(id cms.ID, code string) cms.Code {
 	case s.codeTaken(code):
 		return conflict
 	}
-	s.Locales = append(s.Locales, &Locale{ID: id, Code: code})
-	return done
+	return s.moveLocales(func() { s.Locales = append(s.Locales, &Locale{ID: id, Code: code}) })
+}
+
+// moveLocales changes the locales, unless pages, routes or redirects share a pathname then.
+func (s *Site) moveLocales(change func()) cms.Code {
+	before := slices.Clone(s.Locales)
+	for i, l := range before {
+		before[i] = new(*l)
+	}
+	if change(); s.allowed(s.Draft, s.Redirects) && s.allowed(s.Live, s.LiveRedirects) {
+		return done
+	}
+	s.Locales = before
+	return conflict
 }
 
 // DeleteLocale hides a locale.
@@ -196,9 +225,10 @@ func (s *Site) DeleteLocale(id cms.ID) cms.Code {
 	case id == s.Default:
 		return badRequest
 	}
-	l := s.locale(id)
-	l.Hidden, l.since = true, len(s.wentLive)
-	return done
+	return s.moveLocales(func() {
+		l := s.locale(id)
+		l.Hidden, l.since = true, len(s.wentLive)
+	})
 }
 
 // RestoreLocale shows a locale again.
@@ -210,12 +240,7 @@ func (s *Site) RestoreLocale(id cms.ID) cms.Code {
 	case !l.Hidden || s.codeTaken(l.Code):
 		return conflict
 	}
-	l.Hidden = false
-	if s.clash(s.Draft) || s.clash(s.Live) {
-		l.Hidden = true
-		return conflict
-	}
-	return done
+	return s.moveLocales(func() { s.locale(id).Hidden = false })
 }
 
 // ChangeDefault makes another locale the default one; newID is the id of the
@@ -224,11 +249,19 @@ func (s *Site) ChangeDefault(newID cms.ID, code string) cms.Code {
 	if s.Deleted {
 		return notFound
 	}
-	if !s.codeTaken(code) {
+	added, was := !s.codeTaken(code), s.Default
+	if added {
 		s.Locales = append(s.Locales, &Locale{ID: newID, Code: code})
 	}
 	i := slices.IndexFunc(s.Locales, func(l *Locale) bool { return l.Code == code && !l.Hidden })
 	chosen := s.Locales[i].ID
+	if s.Default = chosen; s.circle(s.Redirects) || s.circle(s.LiveRedirects) {
+		if s.Default = was; added {
+			s.Locales = s.Locales[:len(s.Locales)-1]
+		}
+		return conflict
+	}
+	s.Default = was
 	versions := []Version{s.Draft, s.Live, s.left}
 	for _, p := range s.Publishes {
 		versions = append(versions, p.Live, p.Before)
@@ -248,11 +281,11 @@ func (s *Site) CreateRoute(id cms.ID, pathname string) cms.Code {
 		return notFound
 	}
 	s.Routes = append(s.Routes, &Route{ID: id, Pathname: pathname})
-	if s.routeClash() {
+	code := s.settleRoutes()
+	if code != done {
 		s.Routes = s.Routes[:len(s.Routes)-1]
-		return conflict
 	}
-	return done
+	return code
 }
 
 // UpdateRoute moves a route.
@@ -262,11 +295,12 @@ func (s *Site) UpdateRoute(id cms.ID, pathname string) cms.Code {
 		return notFound
 	}
 	before := r.Pathname
-	if r.Pathname = pathname; s.routeClash() {
+	r.Pathname = pathname
+	code := s.settleRoutes()
+	if code != done {
 		r.Pathname = before
-		return conflict
 	}
-	return done
+	return code
 }
 
 // DeleteRoute deletes a route.
@@ -287,18 +321,38 @@ func (s *Site) route(id cms.ID) *Route {
 	return s.Routes[i]
 }
 
-// routeClash reports whether a route conflicts with another or with a page, draft or
-// live.
-func (s *Site) routeClash() bool {
+// settleRoutes lets automatic redirects give way to routes, draft and live, unless a route
+// conflicts with another, or with a page or other redirect.
+func (s *Site) settleRoutes() cms.Code {
 	taken := map[string]bool{}
 	for _, r := range s.Routes {
 		if !r.Deleted && taken[r.Pathname] {
-			return true
+			return conflict
 		}
 		taken[r.Pathname] = taken[r.Pathname] || !r.Deleted
 	}
-	return s.clash(s.Draft) || s.clash(s.Live)
+	live, ok := s.giveWay(s.Live, s.LiveRedirects, nil)
+	if !ok {
+		return conflict
+	}
+	code := s.settle(s.Draft, s.Redirects, nil)
+	if code == done {
+		maps.DeleteFunc(live, func(_ cms.ID, r Redirect) bool { return r.Deleted })
+		s.LiveRedirects = live
+	}
+	return code
+}
+
+// Plan is what a publish would do.
+type Plan struct {
+	Pages     []Change
+	Redirects []RedirectChange
+}
+
+// planOf is the plan of a selection.
+func (s *Site) planOf(sel Selection) Plan {
+	return Plan{s.planned(sel), s.releaseOf(sel, s.published(sel)).changes(s)}
 }
 
 // samePlan reports whether two publishes would do the same.
-func samePlan(a, b []Change) bool { return reflect.DeepEqual(a, b) }
+func samePlan(a, b Plan) bool { return reflect.DeepEqual(a, b) }

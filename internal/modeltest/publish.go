@@ -12,7 +12,7 @@ import (
 type Ask struct {
 	Select    Selection
 	Confirm   bool
-	Reviewed  *[]Change // what its plan covers; nil: it has none
+	Reviewed  *Plan     // what its plan covers; nil: it has none
 	PublishAt time.Time // zero: now
 }
 
@@ -31,23 +31,28 @@ func (s *Site) Publish(id cms.ID, ask Ask, guard Guard, now time.Time) cms.Code 
 		s.Publishes = append(s.Publishes, p)
 		return done
 	}
-	return s.goLive(p, s.published(ask.Select), guard, now)
+	return s.goLive(p, s.published(ask.Select), s.releaseOf(ask.Select, s.published(ask.Select)), guard, now)
 }
 
 // has reports whether everything that a selection names exists.
 func (s *Site) has(sel Selection) bool {
-	gone := slices.ContainsFunc(sel.Pages, func(id cms.ID) bool { return s.Draft.at(id) == nil && s.Live.at(id) == nil })
+	gone := slices.ContainsFunc(sel.Pages, func(id cms.ID) bool { return s.Draft.at(id) == nil && s.Live.at(id) == nil }) ||
+		slices.ContainsFunc(sel.Redirects, func(id cms.ID) bool {
+			r, ok := s.Redirects[id]
+			_, live := s.LiveRedirects[id]
+			return !ok || (r.Deleted && !live) || (r.Locale != cms.NoID && !s.visible(r.Locale))
+		})
 	return !s.Deleted && !gone && !slices.ContainsFunc(sel.Locales, func(id cms.ID) bool { return !s.visible(id) })
 }
 
 // movedOn reports whether neither a publish of the selection nor one of everything
 // would do what was reviewed.
-func (s *Site) movedOn(reviewed *[]Change, sel Selection) bool {
-	return reviewed != nil && !samePlan(*reviewed, s.planned(sel)) && !samePlan(*reviewed, s.planned(Selection{}))
+func (s *Site) movedOn(reviewed *Plan, sel Selection) bool {
+	return reviewed != nil && !samePlan(*reviewed, s.planOf(sel)) && !samePlan(*reviewed, s.planOf(Selection{}))
 }
 
 // goLive replaces the live version, if the new one is allowed and differs.
-func (s *Site) goLive(p *Publish, next Version, guard Guard, now time.Time) cms.Code {
+func (s *Site) goLive(p *Publish, next Version, rel release, guard Guard, now time.Time) cms.Code {
 	changes := s.changes(s.Live, next, s.shown())
 	p.Changed = map[cms.ID]bool{}
 	for _, c := range changes {
@@ -55,18 +60,21 @@ func (s *Site) goLive(p *Publish, next Version, guard Guard, now time.Time) cms.
 	}
 	dark := s.dark(next)
 	switch {
-	case len(changes) == 0:
-		p.Status, p.Before, p.Live = cms.StatusPublished, s.Live.clone(), s.Live.clone()
+	case len(changes)+len(rel.changes(s)) == 0:
+		p.Status, p.Before, p.Live, p.Redirects = cms.StatusPublished, s.Live.clone(), s.Live.clone(), maps.Clone(s.LiveRedirects)
 		if last := s.lastLive(); last != nil {
 			p.Previous = last.ID
 		}
 		return done
 	case !p.Confirm && dark >= guard.Pages && float64(dark) > guard.Share*float64(len(s.Live)):
 		return conflict
-	case s.clash(next):
+	case rel.refused, rel.unsure && s.Refused:
 		return conflict
 	}
 	before := s.Live.clone()
+	redirects := s.LiveRedirects
+	s.follow(rel)
+	changed := len(changes) + len(s.redirectChanges(redirects, s.LiveRedirects))
 	if last := s.lastLive(); last != nil {
 		p.Previous = last.ID
 	}
@@ -79,9 +87,9 @@ func (s *Site) goLive(p *Publish, next Version, guard Guard, now time.Time) cms.
 		}
 		page.PublishedAt = &now
 		s.PublishedAt[id] = now
-		s.Live[id] = page
+		s.Live[id], s.since[id] = page, len(s.wentLive)+1
 	}
-	p.Status, p.ChangeCount, p.Before, p.Live = cms.StatusPublished, len(changes), before, s.Live.clone()
+	p.Status, p.ChangeCount, p.Before, p.Live, p.Redirects = cms.StatusPublished, changed, before, s.Live.clone(), maps.Clone(s.LiveRedirects)
 	if !slices.Contains(s.Publishes, p) {
 		s.Publishes = append(s.Publishes, p)
 	}
@@ -114,7 +122,9 @@ func (s *Site) RestorePublish(id, from cms.ID, now time.Time) cms.Code {
 	case p.Live == nil:
 		return conflict
 	}
-	return s.goLive(&Publish{ID: id, RestoredFrom: from, Confirm: true}, s.restored(p.Live), Guard{}, now)
+	pages, rel := s.restored(p.Live), release{next: s.restoredRedirects(p.Redirects)}
+	rel.refused = !s.allowed(pages, rel.next)
+	return s.goLive(&Publish{ID: id, RestoredFrom: from, Confirm: true}, pages, rel, Guard{}, now)
 }
 
 // CancelPublish cancels a scheduled publish.
@@ -140,7 +150,7 @@ func (s *Site) due(now time.Time) []*Publish {
 // run runs a scheduled publish.
 func (s *Site) run(p *Publish, guard Guard, now time.Time) {
 	hidden := slices.ContainsFunc(p.Select.Locales, func(id cms.ID) bool { return !s.visible(id) })
-	if s.Deleted || hidden || s.movedOn(p.Reviewed, p.Select) || s.goLive(p, s.published(p.Select), guard, now) != done {
+	if s.Deleted || hidden || s.movedOn(p.Reviewed, p.Select) || s.goLive(p, s.published(p.Select), s.releaseOf(p.Select, s.published(p.Select)), guard, now) != done {
 		p.Status = cms.StatusFailed
 	}
 }
@@ -179,13 +189,36 @@ func (s *Site) Duplicate(ids Copies, now time.Time) *Site {
 			twin.Live[copied], twin.PublishedAt[copied] = page, now
 		}
 	}
-	if len(twin.Live) > 0 {
+	redirects := Redirects{}
+	for _, id := range s.RedirectIDs {
+		draft := s.Redirects[id]
+		live, isLive := s.LiveRedirects[id]
+		copied, ok := ids.Of[id]
+		if !ok {
+			continue
+		}
+		twin.RedirectIDs = append(twin.RedirectIDs, copied)
+		draft.Locale = ids.Of[draft.Locale]
+		twin.Redirects[copied] = draft
+		if isLive && (live.Locale == cms.NoID || s.visible(live.Locale)) {
+			live.Locale = ids.Of[live.Locale]
+			redirects[copied] = live
+		}
+	}
+	if len(twin.Live)+len(redirects) > 0 {
 		first := &Publish{ID: ids.Publish}
 		next := maps.Clone(twin.Live)
 		twin.Live = Version{}
-		twin.goLive(first, next, Guard{Pages: len(next) + 1}, now)
+		twin.goLive(first, next, release{next: redirects}, Guard{Pages: len(next) + 1}, now)
 	}
 	return twin
+}
+
+// copiesRedirect reports whether a copy of the site has a redirect.
+func (s *Site) copiesRedirect(id cms.ID) bool {
+	draft := s.Redirects[id]
+	_, live := s.LiveRedirects[id]
+	return (!draft.Deleted || live) && (draft.Locale == cms.NoID || s.visible(draft.Locale))
 }
 
 func (s *Site) copyPage(p Page, ids Copies, now time.Time) Page {

@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"maps"
 	"strings"
 	"time"
 
@@ -15,7 +16,10 @@ func (w *world) review(s *Site, st step) (cms.Code, error) {
 	if !s.has(sel) {
 		return notFound, err
 	}
-	w.plans[s.ID] = reviewed{review.Plan, s.planned(sel)}
+	delete(w.plans, s.ID)
+	if !s.releaseOf(sel, s.published(sel)).unsure {
+		w.plans[s.ID] = reviewed{review.Plan, s.planOf(sel)}
+	}
 	return done, err
 }
 
@@ -23,6 +27,9 @@ func selectionOf(s *Site, st step) Selection {
 	var sel Selection
 	for _, i := range st.pages {
 		sel.Pages = append(sel.Pages, pageAt(s, i))
+	}
+	for _, i := range st.redirects {
+		sel.Redirects = append(sel.Redirects, redirectAt(s, i, func(Redirect) bool { return true }))
 	}
 	for _, i := range st.locales {
 		sel.Locales = append(sel.Locales, localeAt(s, i))
@@ -46,7 +53,7 @@ func (w *world) discardSite(s *Site, st step) (cms.Code, error) {
 // reviewed is a plan and what the model says that it covers.
 type reviewed struct {
 	plan    string
-	changes []Change
+	changes Plan
 }
 
 func (w *world) publish(s *Site, st step) (cms.Code, error) {
@@ -58,7 +65,8 @@ func (w *world) publish(s *Site, st step) (cms.Code, error) {
 	case ownPlan:
 		_, _ = w.review(s, st)
 	}
-	if saved, ok := w.plans[s.ID]; ok && st.plan != noPlan {
+	unsure := s.releaseOf(ask.Select, s.published(ask.Select)).unsure || s.releaseOf(Selection{}, s.published(Selection{})).unsure
+	if saved, ok := w.plans[s.ID]; ok && st.plan != noPlan && !unsure {
 		request.Plan = cms.Some(saved.plan)
 		ask.Reviewed = &saved.changes
 	}
@@ -69,8 +77,9 @@ func (w *world) publish(s *Site, st step) (cms.Code, error) {
 		request.PublishAt = cms.Some(new(ask.PublishAt))
 	}
 	p, err := w.svc.Publish(w.ctx(), w.who, s.ID, service.Given(request))
+	s.Refused = err != nil
 	code := s.Publish(p.ID, ask, guard, w.now())
-	if code == done && st.op == "publish" && st.pages == nil && st.locales == nil && len(w.readChanges(s, Selection{})) > 0 {
+	if code == done && st.op == "publish" && st.pages == nil && st.redirects == nil && st.locales == nil && !s.differs() && len(w.readChanges(s, Selection{})) > 0 {
 		w.t.Errorf("there are changes right after publishing everything")
 	}
 	return code, err
@@ -79,6 +88,7 @@ func (w *world) publish(s *Site, st step) (cms.Code, error) {
 func (w *world) publishPage(s *Site, st step) (cms.Code, error) {
 	id := pageAt(s, st.page)
 	p, err := w.svc.PublishPage(w.ctx(), w.who, id, nil)
+	s.Refused = err != nil
 	if s.Draft.at(id) == nil && s.Live.at(id) == nil {
 		return notFound, err
 	}
@@ -159,7 +169,7 @@ func (w *world) publishInParts(s *Site, _ step) (cms.Code, error) {
 		switch {
 		case wholeErr == nil && part.err == nil:
 			w.sameReading("publishing everything "+name, whole, part.live)
-		case wholeErr != nil && part.err == nil:
+		case wholeErr != nil && part.err == nil && !s.differs(): // pages alone publish no redirects
 			w.t.Errorf("publishing everything: %v; but it can be published %s", wholeErr, name)
 		}
 	}
@@ -180,7 +190,7 @@ func (w *world) publishCopy(s *Site, parts func(*Site) []cms.PublishRequest) (re
 			clash = err
 		}
 	}
-	if clash == nil && len(w.readChanges(twin, Selection{})) > 0 {
+	if clash == nil && len(toldBy(w.readChanges(twin, Selection{}))) > 0 {
 		w.t.Errorf("there are changes after publishing everything")
 	}
 	live := unpublished(w.readVersion(twin, service.VersionRef{Version: cms.Live}))
@@ -228,7 +238,8 @@ func (w *world) duplicate(s *Site) (*Site, error) {
 		ids.Of[id] = named[rootName(p.Name)]
 	}
 	ids.Publish = named["publish"]
-	return s.Duplicate(ids, w.now()), nil
+	maps.Copy(ids.Of, w.copiedRedirects(s, site.ID, ids.Of))
+	return w.observes(s.Duplicate(ids, w.now())), nil
 }
 
 // partsOf are the ids of locales, routes, pages and the publish of a site, by

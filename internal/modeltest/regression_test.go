@@ -25,6 +25,12 @@ var regressions = []struct {
 	name  string
 	steps []step
 }{
+	{"a new default locale may close no circle of redirects that are live alone", []step{
+		{op: "createRedirect", path: "/c", target: origin + "/c", locale: 1},
+		{op: "publish"},
+		{op: "deleteRedirect"},
+		{op: "changeDefault", code: "fr"},
+	}},
 	{"an edit of a batch sees that the one before has given a pathname back to inheritance", []step{
 		{op: "updatePage", locale: 1, set: Fields{"pathname": "/c"}},
 		{op: "batch", batch: []step{

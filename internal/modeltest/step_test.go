@@ -22,13 +22,21 @@ type step struct {
 	locale  int
 	route   int
 	publish int
+
+	redirect int
+	target   string
+	every    bool // in every locale
+
 	code    string // of a locale
-	path    string // of a route; of the page, in a batch
+	path    string // of a route or redirect; of the page, in a batch
 	rename  bool
 	set     Fields
 	inherit []string // fields that a locale other than the default inherits again
 	pages   []int    // nil: all
 	locales []int    // nil: all
+
+	redirects []int // nil: all
+
 	plan    plan
 	confirm bool
 	seconds int
@@ -61,6 +69,10 @@ func (s step) String() string {
 	number("locale", s.locale)
 	number("route", s.route)
 	number("publish", s.publish)
+	number("redirect", s.redirect)
+	note("target", s.target != "", fmt.Sprintf("%q", s.target))
+	note("every", s.every, "true")
+	note("redirects", s.redirects != nil, fmt.Sprintf("%#v", s.redirects))
 	note("code", s.code != "", fmt.Sprintf("%q", s.code))
 	note("path", s.path != "", fmt.Sprintf("%q", s.path))
 	note("rename", s.rename, "true")
@@ -119,6 +131,13 @@ var operations = map[string]func(*world, *Site, step) (cms.Code, error){
 	"updateRoute":    (*world).updateRoute,
 	"deleteRoute":    (*world).deleteRoute,
 	"review":         (*world).review,
+
+	"createRedirect":  (*world).createRedirect,
+	"updateRedirect":  (*world).updateRedirect,
+	"deleteRedirect":  (*world).deleteRedirect,
+	"restoreRedirect": (*world).restoreRedirect,
+	"discardRedirect": (*world).discardRedirect,
+
 	"publish":        (*world).publish,
 	"schedule":       (*world).publish,
 	"restorePublish": (*world).restorePublish,
@@ -134,6 +153,7 @@ var operations = map[string]func(*world, *Site, step) (cms.Code, error){
 // draftOnly are the operations that readers of the live version never notice.
 var draftOnly = []string{
 	"createPage", "updatePage", "putContent", "deletePage", "restorePage", "delocalizePage", "discardPage", "discardSite", "batch", "review", "schedule", "cancelPublish",
+	"createRedirect", "updateRedirect", "deleteRedirect", "restoreRedirect", "discardRedirect",
 }
 
 func pick[T any](list []T, i int, none T) T {
@@ -283,7 +303,7 @@ func editOf(s *Site, st step) edit {
 // name pages are those before the batch, and pathnames clash as they are after
 // it.
 func (w *world) batch(s *Site, st step) (cms.Code, error) {
-	b := modelBatch{world: w, site: s, before: s.Draft, pages: s.PageIDs}
+	b := modelBatch{world: w, site: s, before: s.Draft, pages: s.PageIDs, redirects: s.Redirects}
 	s.Unchecked = true
 	for _, edit := range st.batch {
 		b.add(edit)
@@ -299,12 +319,10 @@ func (w *world) batch(s *Site, st step) (cms.Code, error) {
 		}
 	}
 	s.Unchecked = false
-	if s.clash(s.Draft) {
-		b.failed = append(b.failed, conflict)
-	}
+	b.failed = append(b.failed, s.settle(s.Draft, s.Redirects, nil))
 	for _, code := range []cms.Code{badRequest, notFound, conflict} {
 		if slices.Contains(b.failed, code) && (!s.Deleted || code == notFound) {
-			s.Draft, s.PageIDs = b.before, b.pages
+			s.Draft, s.PageIDs, s.Redirects = b.before, b.pages, b.redirects
 			return code, err
 		}
 	}
@@ -317,6 +335,7 @@ type modelBatch struct {
 	site       *Site
 	before     Version
 	pages      []cms.ID
+	redirects  Redirects
 	operations []cms.PageOperation
 	creates    []func(cms.ID) // by operation, once it is known which page it made
 	failed     []cms.Code
@@ -492,6 +511,18 @@ func (w *world) restoreSite(s *Site, _ step) (cms.Code, error) {
 	return done, err
 }
 
+// firstDue is the scheduled publish that is to run first.
+func (w *world) firstDue() (site *Site, first *Publish) {
+	for _, s := range w.sites {
+		for _, p := range s.due(w.now()) {
+			if first == nil || p.PublishAt.Before(first.PublishAt) {
+				site, first = s, p
+			}
+		}
+	}
+	return site, first
+}
+
 // wait advances the clock, runs what is due, in order, and purges contents.
 func (w *world) wait(_ *Site, st step) (cms.Code, error) {
 	w.clock.advance(time.Duration(st.seconds) * time.Second)
@@ -500,23 +531,18 @@ func (w *world) wait(_ *Site, st step) (cms.Code, error) {
 		if err != nil {
 			return done, err
 		}
+		if ran != nil && !slices.ContainsFunc(w.sites, func(s *Site) bool { return s.ID == ran.SiteID }) {
+			continue // of another world
+		}
+		site, first := w.firstDue()
+		if (ran == nil) != (first == nil) || (ran != nil && ran.ID != first.ID) {
+			w.t.Fatalf("%v ran, want %v", ran, first)
+		}
 		if ran == nil {
 			break
 		}
-	}
-	type job struct {
-		site *Site
-		p    *Publish
-	}
-	var jobs []job
-	for _, s := range w.sites {
-		for _, p := range s.due(w.now()) {
-			jobs = append(jobs, job{s, p})
-		}
-	}
-	slices.SortFunc(jobs, func(a, b job) int { return a.p.PublishAt.Compare(b.p.PublishAt) })
-	for _, j := range jobs {
-		j.site.run(j.p, guard, w.now())
+		site.Refused = ran.Status == cms.StatusFailed
+		site.run(first, guard, w.now())
 	}
 	_, err := w.svc.PurgeContents(w.ctx())
 	return done, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -49,6 +50,7 @@ func (c *clock) advance(d time.Duration) { c.ms.Add(d.Milliseconds()) }
 
 // engine is a service on a real store, shared by many worlds.
 type engine struct {
+	store *sqlstore.Store
 	svc   *service.Service
 	who   service.Caller
 	key   cms.AppKey
@@ -56,20 +58,28 @@ type engine struct {
 	clock *clock
 }
 
+// stores open an empty store of each engine.
+var stores = map[string]func(*testing.T) (*sqlstore.Store, error){
+	"sqlite":   func(t *testing.T) (*sqlstore.Store, error) { return sqlstore.OpenSQLite(t.TempDir(), nil) },
+	"postgres": func(t *testing.T) (*sqlstore.Store, error) { return sqlstore.OpenPostgres(pgtest.URL(t), nil) },
+}
+
+func opened(t *testing.T, open func(*testing.T) (*sqlstore.Store, error)) *sqlstore.Store {
+	t.Helper()
+	store, err := open(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
 func eachEngine(t *testing.T, test func(*testing.T, *engine)) {
 	t.Helper()
-	for name, open := range map[string]func(*testing.T) (*sqlstore.Store, error){
-		"sqlite":   func(t *testing.T) (*sqlstore.Store, error) { return sqlstore.OpenSQLite(t.TempDir(), nil) },
-		"postgres": func(t *testing.T) (*sqlstore.Store, error) { return sqlstore.OpenPostgres(pgtest.URL(t), nil) },
-	} {
+	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store, err := open(t)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = store.Close() })
-			test(t, newEngine(t, store, nil))
+			test(t, newEngine(t, opened(t, open), nil))
 		})
 	}
 	t.Run("postgres with a standby", func(t *testing.T) {
@@ -107,14 +117,22 @@ func newEngine(t *testing.T, store *sqlstore.Store, replica *service.Replica) *e
 	if _, err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	e.svc = service.New(store, e.clock.now, httpapi.AuditState)
-	e.svc.Replica = replica
-	e.svc.Guard = service.Guard{Share: guard.Share, Pages: guard.Pages}
+	e.start(t, store, replica)
 	first, err := e.svc.FirstStart(t.Context(), service.Bootstrap{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.who, e.key = service.Caller{App: &first.App}, first.Key
+	return e
+}
+
+// start runs a service on a store.
+func (e *engine) start(t *testing.T, store *sqlstore.Store, replica *service.Replica) {
+	t.Helper()
+	e.store = store
+	e.svc = service.New(store, e.clock.now, httpapi.AuditState)
+	e.svc.Replica = replica
+	e.svc.Guard = service.Guard{Share: guard.Share, Pages: guard.Pages}
 	e.edge = httpapi.New(httpapi.Options{
 		Service: e.svc, Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(), CacheBytes: 16 << 20,
 	})
@@ -123,7 +141,6 @@ func newEngine(t *testing.T, store *sqlstore.Store, replica *service.Replica) *e
 	watching.Go(func() { e.svc.Listen(ctx) })
 	watching.Go(func() { e.svc.FollowReplica(ctx) })
 	t.Cleanup(func() { stop(); watching.Wait() })
-	return e
 }
 
 // testT is a test of package testing or of rapid.
@@ -152,9 +169,9 @@ var prelude = []step{
 
 func newWorld(t testT, e *engine) *world {
 	w := &world{engine: e, t: t, plans: map[cms.ID]reviewed{}}
-	site, err := w.svc.CreateSite(w.ctx(), w.who, service.Given(cms.NewSite{SitePatch: cms.SitePatch{Name: cms.Some("A site"), DefaultLocale: cms.Some("en"), AutoRedirects: cms.Some(false)}}))
+	site, err := w.svc.CreateSite(w.ctx(), w.who, service.Given(cms.NewSite{SitePatch: cms.SitePatch{Name: cms.Some("A site"), DefaultLocale: cms.Some("en"), HostOrigin: cms.Some(new(origin))}}))
 	w.must(err)
-	w.sites = []*Site{NewSite(site.ID, site.DefaultLocaleID, "en")}
+	w.sites = []*Site{w.observes(NewSite(site.ID, site.DefaultLocaleID, "en"))}
 	for _, st := range prelude {
 		w.do(st)
 	}
@@ -178,12 +195,12 @@ func (w *world) do(st step) {
 	w.clock.advance(time.Second)
 	w.steps++
 	s := pick(w.sites, st.site, nil)
-	live := s.Live.clone()
+	live, redirects := s.Live.clone(), maps.Clone(s.LiveRedirects)
 	want, err := operations[st.op](w, s, st)
 	if got := cms.CodeOf(err); got != want || (err != nil && got == "") {
 		w.t.Fatalf("%v\nanswered %v, want code %q", st, err, want)
 	}
-	if slices.Contains(draftOnly, st.op) && !cmp.Equal(live, s.Live) {
+	if slices.Contains(draftOnly, st.op) && (!cmp.Equal(live, s.Live) || !maps.Equal(redirects, s.LiveRedirects)) {
 		w.t.Fatalf("%v\nchanged the live version of the model itself", st)
 	}
 	w.check()

@@ -93,6 +93,9 @@ func (s *Service) changeContent(ctx context.Context, who Caller, id cms.ID, loca
 		if err == nil && changed {
 			err = tx.PutContents(ctx, f.site.ID, patch.Contents(), after.UpdatedAt)
 		}
+		if err == nil && changed {
+			err = checkQuota(ctx, tx, who, cms.Usage{ContentBytes: len(patch.Contents())})
+		}
 		if err != nil || !changed {
 			return view, nil, err
 		}

@@ -136,5 +136,5 @@ func (s *Service) discard(ctx context.Context, tx cms.Tx, who Caller, f siteSnap
 			return Discarded{}, err
 		}
 	}
-	return Discarded{len(changes), len(redirectWrites)}, nil
+	return Discarded{len(changes), len(redirectWrites)}, checkQuota(ctx, tx, who, cms.Usage{Pages: addedPages(changes)})
 }

@@ -303,8 +303,11 @@ func (s *Service) CreatePage(ctx context.Context, who Caller, in Input[cms.NewPa
 		if err != nil {
 			return view, nil, err
 		}
+		if err := tx.CreatePages(ctx, page); err != nil {
+			return view, nil, err
+		}
 		view = f.inDefault().draft(page, nil)
-		return view, wrotePage(nil, view), tx.CreatePages(ctx, page)
+		return view, wrotePage(nil, view), checkQuota(ctx, tx, who, cms.Usage{Pages: 1})
 	})
 }
 
@@ -370,6 +373,9 @@ func (s *Service) RestorePage(ctx context.Context, who Caller, id cms.ID, body E
 		live, err := liveOf(ctx, tx, before)
 		if err == nil {
 			_, err = s.savePage(ctx, tx, who, f, before, &after)
+		}
+		if err == nil {
+			err = checkQuota(ctx, tx, who, cms.Usage{Pages: 1})
 		}
 		view = f.inDefault().draft(after, live)
 		return view, wrotePage(nil, view), err

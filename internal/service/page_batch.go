@@ -28,7 +28,7 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 		locked = true
 		ops := batch.Operations.Value
 		touched(ctx, len(ops))
-		b := pageBatch{svc: s, by: who.actor(), siteSnapshot: f, shown: f.inDefault(), undecided: map[cms.ID]bool{}, setBy: map[pathnameOf]operationField{}}
+		b := pageBatch{svc: s, who: who, siteSnapshot: f, shown: f.inDefault(), undecided: map[cms.ID]bool{}, setBy: map[pathnameOf]operationField{}}
 		b.failed.problems = batch.Problems.Clone()
 		if batch.Problems.Err() != nil {
 			b.failed.worst = cms.ErrInvalid
@@ -56,7 +56,7 @@ func (s *Service) BatchPages(ctx context.Context, who Caller, in Input[cms.PageB
 // once: the lock on the site keeps others from changing them.
 type pageBatch struct {
 	svc *Service
-	by  actor
+	who Caller
 	siteSnapshot
 	shown    localeView             // the default locale
 	stored   map[cms.ID]*cms.Page   // before the batch
@@ -257,7 +257,7 @@ func (b *pageBatch) store(ctx context.Context, tx cms.Tx) error {
 	moves := pageMoves(changes, b.locales)
 	clashes, err := findClashes(ctx, tx, b.site.ID, moves...)
 	if err == nil {
-		clashes, err = b.svc.giveWay(ctx, tx, b.by, b.siteSnapshot, clashes)
+		clashes, err = b.svc.giveWay(ctx, tx, b.who.actor(), b.siteSnapshot, clashes)
 	}
 	if err != nil {
 		return err
@@ -280,7 +280,10 @@ func (b *pageBatch) store(ctx context.Context, tx cms.Tx) error {
 	if err := tx.PutContents(ctx, b.site.ID, b.contents, b.svc.now()); err != nil {
 		return err
 	}
-	return storeMoves(ctx, tx, b.site.ID, moves...)
+	if err := storeMoves(ctx, tx, b.site.ID, moves...); err != nil {
+		return err
+	}
+	return checkQuota(ctx, tx, b.who, cms.Usage{Pages: addedPages(changes), ContentBytes: len(b.contents)})
 }
 
 // causeOf returns the last operation that brought a clash about: one that

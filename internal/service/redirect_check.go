@@ -99,7 +99,7 @@ func (f siteSnapshot) refuseMovedCircles(ctx context.Context, r cms.Reader, show
 			more, err = r.RedirectsIn(ctx, f.site.ID, version, shown)
 			moved = append(moved, more...)
 		}
-		if err != nil || len(moved) == 0 {
+		if err != nil {
 			return err
 		}
 		circle, err := cms.FindCircle(f.site, f.locales, moved, f.redirectsAfter(ctx, r, version, nil))

@@ -78,7 +78,10 @@ func (s *Service) CreateSite(ctx context.Context, who Caller, in Input[cms.NewSi
 		if err := tx.CreateSite(ctx, site); err != nil {
 			return site, nil, err
 		}
-		return site, wroteSite(nil, site), tx.CreateLocale(ctx, site.DefaultLocale)
+		if err := tx.CreateLocale(ctx, site.DefaultLocale); err != nil {
+			return site, nil, err
+		}
+		return site, wroteSite(nil, site), checkQuota(ctx, tx, who, cms.Usage{Sites: 1})
 	})
 }
 
@@ -236,7 +239,10 @@ func (s *Service) RestoreSite(ctx context.Context, who Caller, id cms.ID, body E
 			return site, nil, cms.Conflict("The site is not deleted")
 		}
 		site.DeletedAt, site.UpdatedAt = nil, s.now()
-		return site, wroteSite(nil, site), tx.UpdateSite(ctx, site)
+		if err := tx.UpdateSite(ctx, site); err != nil {
+			return site, nil, err
+		}
+		return site, wroteSite(nil, site), checkSiteQuota(ctx, tx, who, id)
 	})
 }
 
@@ -261,6 +267,9 @@ func (s *Service) DuplicateSite(ctx context.Context, who Caller, id cms.ID, in I
 		}
 		need(ctx, func(n *cms.Needs) { n.Site = new(cms.NoID) })
 		ask, err := in()
+		if err == nil {
+			err = checkCopyQuota(ctx, tx, who, id)
+		}
 		if err != nil {
 			return twin, nil, err
 		}
@@ -295,7 +304,10 @@ func (s *Service) DuplicateSite(ctx context.Context, who Caller, id cms.ID, in I
 			return twin, nil, err
 		}
 		touched(ctx, rows)
-		return twin, wroteSite(nil, twin), firstPublish(ctx, tx, who, twin.ID, now)
+		if err := firstPublish(ctx, tx, who, twin.ID, now); err != nil {
+			return twin, nil, err
+		}
+		return twin, wroteSite(nil, twin), checkSiteQuota(ctx, tx, who, twin.ID)
 	})
 }
 

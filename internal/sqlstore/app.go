@@ -66,14 +66,16 @@ func (q queries) AppOf(ctx context.Context, id cms.ID) (cms.App, error) {
 func (q queries) AppByKey(ctx context.Context, hash cms.KeyHash, now time.Time) (cms.App, *time.Time, error) {
 	var end *time.Time
 	var makerRate *string
+	var quota cms.Quota
 	a, err := one(ctx, q, cms.KindApp, func(r row) (cms.App, error) {
-		return scanApp(withColumns(withColumns(r, &makerRate), scanNullTime(&end)))
-	}, `select `+appColumns+`, k.expires_at, m.rate
+		return scanApp(withColumns(withColumns(r, &makerRate, &quota.Sites, &quota.Pages, &quota.ContentBytes), scanNullTime(&end)))
+	}, `select `+appColumns+`, k.expires_at, m.rate, w.max_sites, w.max_pages, w.max_content_bytes
 		from app_key k join app a on a.workspace_id = k.workspace_id and a.id = k.app_id
+		join workspace w on w.id = a.workspace_id
 		left join app m on m.id = a.made_by
 		where k.hash = ? and (k.expires_at is null or k.expires_at > ?)
 			and (a.expires_at is null or a.expires_at > ?) and a.deleted_at is null`, hash, now, now)
-	a.MakerRate = orEmpty(makerRate)
+	a.MakerRate, a.Quota = orEmpty(makerRate), quota
 	if end == nil || (a.ExpiresAt != nil && a.ExpiresAt.Before(*end)) {
 		end = a.ExpiresAt
 	}

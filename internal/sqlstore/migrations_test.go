@@ -15,7 +15,7 @@ var (
 	newIndex   = regexp.MustCompile(`^create (?:unique )?index \w+ on (\w+)`)
 	// quick matches what is fast on tables of any size: a default that is
 	// no constant would be written into every row. Triggers only wait for writers.
-	quick = regexp.MustCompile(`^(alter table \w+ add column \w+ [\w{}. ]+( default \d+)?|drop index \w+|{{\.(Statistics|Counters)}}|{{\.MarkWritten}} insert into search_site .* from site)$`)
+	quick = regexp.MustCompile(`^(alter table \w+ add column \w+ [\w{}. ]+( default \d+)?|drop index \w+|{{\.(Statistics|Counters|ContentCounters)}}|{{\.MarkWritten}} insert into search_site .* from site)$`)
 )
 
 // smallTables have at most some rows for each site, so an index on them takes no more

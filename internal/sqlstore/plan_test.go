@@ -358,6 +358,10 @@ func useReader(t *testing.T, q queries, site cms.Site, app cms.App, locale cms.L
 	for _, call := range []func() error{
 		func() error { _, err := q.Workspace(ctx, site.WorkspaceID); return err },
 		func() error { _, err := q.Workspaces(ctx); return err },
+		func() error { _, err := q.LockWorkspace(ctx, site.WorkspaceID); return err },
+		func() error { _, err := q.Usage(ctx, site.WorkspaceID); return err },
+		func() error { _, err := q.UncountedSites(ctx, site.WorkspaceID); return err },
+		func() error { return q.SetQuota(ctx, cms.Workspace{ID: site.WorkspaceID}) },
 		func() error { _, err := q.App(ctx, site.WorkspaceID, app.ID); return err },
 		func() error { _, err := q.AppOf(ctx, app.ID); return err },
 		func() error { _, _, err := q.AppByKey(ctx, cms.KeyHash{2}, time.Now()); return err },

@@ -24,7 +24,7 @@ var sqliteDialect = &dialect{
 	size:  `select page_count * page_size from pragma_page_count, pragma_page_size`,
 	words: map[string]string{
 		"UUID": "blob", "Text": "text", "Bytes": "blob",
-		"Clustered": " without rowid", "Statistics": sqliteStatistics, "Counters": sqliteCounters,
+		"Clustered": " without rowid", "Statistics": sqliteStatistics, "Counters": sqliteCounters, "ContentCounters": sqliteContentCounters,
 		"NoID": "zeroblob(16)", "Transaction": "0", "MarkWritten": sqliteMarks, // there is one writer
 		"Number": "bigint primary key",
 	},

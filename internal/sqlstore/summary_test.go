@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"galley/internal/cms"
 )
@@ -18,12 +19,20 @@ func TestSiteFromBeforeIsCounted(t *testing.T) {
 				p := seedPage(site.ID, pathname)
 				do(t, s.InTx(t.Context(), func(tx cms.Tx) error { return tx.CreatePages(t.Context(), p) }))
 			}
+			put := func(text string) {
+				content := cms.NewContent([]byte(text))
+				do(t, s.InTx(t.Context(), func(tx cms.Tx) error { return tx.PutContents(t.Context(), site.ID, []cms.Content{content}, time.Now()) }))
+			}
 			for i := range 10 {
 				create(fmt.Sprintf("/before/%d", i))
+				put(fmt.Sprintf(`["before %03d"]`, i))
 			}
-			_, err := s.db.ExecContext(t.Context(), `delete from site_count`)
+			one, err := s.Usage(t.Context(), site.WorkspaceID)
+			do(t, err)
+			_, err = s.db.ExecContext(t.Context(), `delete from site_count`)
 			do(t, err)
 			create("/after")
+			put(`["after  000"]`)
 			counts, err := s.SiteCounts(t.Context(), site.ID)
 			do(t, err)
 			if counts != nil {
@@ -34,6 +43,7 @@ func TestSiteFromBeforeIsCounted(t *testing.T) {
 				writers.Go(func() {
 					for i := range 25 {
 						create(fmt.Sprintf("/meanwhile/%d/%d", w, i))
+						put(fmt.Sprintf(`["again  %03d"]`, 25*w+i))
 					}
 				})
 				writers.Go(func() {
@@ -45,7 +55,7 @@ func TestSiteFromBeforeIsCounted(t *testing.T) {
 			writers.Wait()
 			counts, err = s.SiteCounts(t.Context(), site.ID)
 			do(t, err)
-			if want := (cms.SiteCounts{Online: 111, Dirty: 111}); counts[cms.NoID] != want {
+			if want := (cms.SiteCounts{Online: 111, Dirty: 111, ContentBytes: 111 * one.ContentBytes / 10}); counts[cms.NoID] != want {
 				t.Errorf("got %v, want %v", counts[cms.NoID], want)
 			}
 		})

@@ -16,6 +16,9 @@ var suite = []struct {
 }{
 	{"workspace/kept as given", workspaceKept},
 	{"workspace/oldest first", workspacesOldestFirst},
+	{"workspace/its quota is kept, and shown with its apps", quotaKept},
+	{"workspace/what its sites have is counted", usageCounted},
+	{"workspace/a locked one is waited for", quotaWaitedFor},
 	{"workspace/one installation is told that the store was empty", installOnce},
 
 	{"app/kept as given", appKept},

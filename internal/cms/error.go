@@ -76,6 +76,7 @@ const (
 	KindPublish   Kind = "publish"
 	KindContent   Kind = "content"
 	KindPreview   Kind = "preview"
+	KindSession   Kind = "session"
 	KindAudit     Kind = "auditEntry"
 	KindEvent     Kind = "event"
 	KindAnswer    Kind = "answer" // never shown

@@ -1,0 +1,115 @@
+package console
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// spritePath is the address of the icons. It is the same for every console of the
+// program.
+var spritePath = loadAssets().address("icons.svg")
+
+func sprite(name string) string { return spritePath + "#" + name }
+
+func titleOf(v *visit, title string) string {
+	if v.site != nil {
+		title += " · " + v.site.Name
+	}
+	return title + " · " + productName
+}
+
+var notInID = regexp.MustCompile(`[^a-z0-9]+`)
+
+// idOf makes the id of an element from a text.
+func idOf(text string) string { return "n-" + notInID.ReplaceAllString(strings.ToLower(text), "-") }
+
+// initials are up to two letters of a name.
+func initials(name string) string {
+	var letters []rune
+	for word := range strings.FieldsSeq(name) {
+		if r, _ := utf8.DecodeRuneInString(word); (unicode.IsLetter(r) || unicode.IsDigit(r)) && len(letters) < 2 {
+			letters = append(letters, unicode.ToUpper(r))
+		}
+	}
+	return string(letters)
+}
+
+func scopeList(scopes []string) string { return strings.Join(scopes, ", ") }
+
+// general is what is wrong with a form, but for the fields that say it themselves.
+func (p *problem) general(fields ...string) string {
+	if p == nil {
+		return ""
+	}
+	var texts []string
+	for _, d := range p.Details {
+		if !slices.Contains(fields, d.Field) {
+			texts = append(texts, d.Field+" "+d.Message)
+		}
+	}
+	if len(p.Details) == 0 {
+		texts = append(texts, p.Message)
+	}
+	return strings.Join(texts, "; ")
+}
+
+func signInWrong(p *problem) string {
+	switch {
+	case p == nil:
+		return ""
+	case p.Status == http.StatusTooManyRequests:
+		return retryMessage(p)
+	case p.Status == http.StatusForbidden:
+		return useAnAppKey
+	case p.Status == http.StatusUnauthorized:
+		return wrongKey
+	}
+	return p.Message
+}
+
+func startWrong(p *problem) string {
+	if p != nil && p.Status == http.StatusUnauthorized {
+		return startUsed
+	}
+	return signInWrong(p)
+}
+
+// shortTime is a time without its zone, for browsers without scripts: UTC.
+func shortTime(text string) string {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return text
+	}
+	return t.UTC().Format("2 Jan 2006 15:04") + " " + utcNote
+}
+
+func rfc3339(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func boolText(b bool) string {
+	if b {
+		return "true"
+	}
+	return "false"
+}
+
+func themeName(theme string) string {
+	switch theme {
+	case "light":
+		return themeLight
+	case "dark":
+		return themeDark
+	}
+	return themeSystem
+}

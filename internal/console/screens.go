@@ -1,0 +1,76 @@
+package console
+
+// screen is an address of the console.
+type screen struct {
+	pattern string
+	handle  func(*visit) error
+	scope   string // that it needs; "": any
+	nav     string // which row of the nav it belongs to
+}
+
+// screens are all screens that need a session.
+var screens = []screen{
+	{pattern: sitesPath, handle: showSites, scope: "read", nav: "sites"},
+	{pattern: "/console/sites/new", handle: newSite, scope: "read", nav: "sites"},
+	{pattern: "/console/session", handle: showYou, nav: "you"},
+}
+
+// navRow is a row of the nav, and an answer of the palette.
+type navRow struct {
+	id, name, icon string
+	path           string // for rows of a site, below its address
+	scope          string
+	key            string // after g
+}
+
+// siteRows are the rows of a site, and workspaceRows those of all.
+var siteRows = []navRow{}
+
+var workspaceRows = []navRow{
+	{id: "sites", name: navSites, icon: "layers", path: sitesPath, scope: "read", key: "s"},
+}
+
+// navFacts are the figures that the nav shows.
+type navFacts struct {
+	workspace string
+	summary   *siteSummary
+}
+
+// siteSummary is what the nav and the sites show of a site.
+type siteSummary struct {
+	Pages, Online, Offline, Changed, Redirects, Routes int
+	Locales                                            []struct {
+		Locale    string
+		Localized int
+	}
+	LastPublish   *publish
+	Scheduled     int
+	NextPublishAt *string
+}
+
+// publish is a publish.
+type publish struct {
+	ID, SiteID                       string
+	Name                             *string
+	Status                           string
+	PublishAt, PublishedAt           *string
+	ChangeCount                      int
+	PreviousID, RestoredFrom, Reason *string
+	CreatedAt, CreatedBy             string
+	CreatedByName, Actor             *string
+}
+
+// loadNav reads what the nav shows. It is left out of an htmx request, which keeps the
+// nav.
+func (v *visit) loadNav() {
+	if v.token == "" || isPartial(v.Request) || !v.me.can("read") {
+		return
+	}
+	if v.site != nil {
+		if s, err := read[siteSummary](v.get("/v2/sites/" + v.site.ID + "/summary")); err == nil {
+			v.nav.summary = &s
+		}
+	}
+}
+
+func sitePath(siteID, rest string) string { return sitesPath + "/" + siteID + rest }

@@ -134,8 +134,8 @@ type Reader interface {
 	SessionByToken(ctx context.Context, hash KeyHash, now time.Time) (Session, error)
 	// Sessions are the last 100 sessions of an app that have not ended, newest first.
 	Sessions(ctx context.Context, workspaceID, appID ID, now time.Time) ([]Session, error)
-	// WorkingKey is the hash of the key of an app that works for the longest time.
-	WorkingKey(ctx context.Context, workspaceID, appID ID, now time.Time) (KeyHash, error)
+	// CurrentKey is the hash of the key of an app that was not rotated.
+	CurrentKey(ctx context.Context, workspaceID, appID ID) (KeyHash, error)
 
 	Redirect(ctx context.Context, siteID ID, version Version, id ID) (Redirect, error)
 	// LastLiveRedirect is a redirect that is not live now, as it last was.

@@ -12,6 +12,7 @@ type screen struct {
 var screens = []screen{
 	{pattern: sitesPath, handle: showSites, scope: "read", nav: "sites"},
 	{pattern: "/console/sites/new", handle: newSite, scope: "read", nav: "sites"},
+	{pattern: "/console/sites/{site}/pages", handle: showPages, scope: "read", nav: "pages"},
 	{pattern: "/console/session", handle: showYou, nav: "you"},
 }
 
@@ -24,7 +25,9 @@ type navRow struct {
 }
 
 // siteRows are the rows of a site, and workspaceRows those of all.
-var siteRows = []navRow{}
+var siteRows = []navRow{
+	{id: "pages", name: navPages, icon: "file-text", path: "/pages", scope: "read", key: "p"},
+}
 
 var workspaceRows = []navRow{
 	{id: "sites", name: navSites, icon: "layers", path: sitesPath, scope: "read", key: "s"},

@@ -129,6 +129,11 @@ const (
 	trashEmpty     = "Nothing has been deleted."
 )
 
+// Pages.
+const (
+	pagesEmpty = "No pages yet."
+)
+
 // You.
 const (
 	youTitle        = "You"

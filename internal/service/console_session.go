@@ -50,7 +50,7 @@ func (s *Service) SignIn(ctx context.Context, who Caller, key cms.AppKey, userAg
 func (s *Service) ConsoleLink(ctx context.Context, app cms.App) (cms.SessionToken, error) {
 	token := cms.NewSessionToken()
 	err := s.write(ctx, func(tx cms.Tx) error {
-		key, err := tx.WorkingKey(ctx, app.WorkspaceID, app.ID, s.now())
+		key, err := tx.CurrentKey(ctx, app.WorkspaceID, app.ID)
 		if err != nil {
 			return err
 		}

@@ -69,12 +69,11 @@ func (q queries) PurgeSessions(ctx context.Context, before time.Time, limit int)
 	return len(ended), err
 }
 
-func (q queries) WorkingKey(ctx context.Context, workspaceID, appID cms.ID, now time.Time) (cms.KeyHash, error) {
+func (q queries) CurrentKey(ctx context.Context, workspaceID, appID cms.ID) (cms.KeyHash, error) {
 	return one(ctx, q, cms.KindApp, func(r row) (hash cms.KeyHash, err error) {
 		var text []byte
 		err = r.Scan(&text)
 		copy(hash[:], text)
 		return hash, err
-	}, `select hash from app_key where workspace_id = ? and app_id = ? and (expires_at is null or expires_at > ?)
-		order by expires_at is not null, expires_at desc`+atMost(1), workspaceID, appID, now)
+	}, `select hash from app_key where workspace_id = ? and app_id = ? and expires_at is null`, workspaceID, appID)
 }

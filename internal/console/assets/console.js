@@ -8,6 +8,9 @@ if (start && location.hash.length > 1) {
   start.requestSubmit();
 }
 
+// After a form was refused, the focus is in the field that is wrong.
+document.querySelector("[aria-invalid=true]")?.focus();
+
 // Times are shown in the zone of the browser.
 const sameDay = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const sameYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });

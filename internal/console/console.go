@@ -77,7 +77,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
-	h.Set("Vary", "HX-Request-Type, Cookie")
+	h.Set("Vary", "HX-Request, Cookie")
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	c.handler.ServeHTTP(w, r)
 }

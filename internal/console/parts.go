@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -112,4 +113,101 @@ func themeName(theme string) string {
 		return themeDark
 	}
 	return themeSystem
+}
+
+// versionParam is the version in the address; the draft has none.
+func (p pagesQuery) versionParam() string {
+	if p.isDraft() {
+		return ""
+	}
+	return p.version
+}
+
+// asOf names the publish whose version is shown.
+func (s pagesView) asOf() string {
+	if strings.HasPrefix(s.version, "publish:") {
+		return versionWord(s.version, s.publishes)
+	}
+	return versionAsOf
+}
+
+func lastSegment(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+func depthOf(r pageRow) string { return strconv.Itoa(min(r.depth, 8)) }
+
+func ownClass(own bool) string {
+	if own {
+		return "own"
+	}
+	return "inh"
+}
+
+func restColumns(locale string) string {
+	if locale == "" {
+		return "3"
+	}
+	return "4"
+}
+
+func whatIsThere(r pageRow, s pagesView) string {
+	if r.isRoute {
+		return routeThere
+	}
+	return noPageThere
+}
+
+func stateClass(state string) string {
+	switch state {
+	case "live", "changed", "new":
+		return state
+	case "deleted":
+		return "gone"
+	}
+	return "off"
+}
+
+func join(texts []string) string { return strings.Join(texts, ", ") }
+
+func joinIDs(ids []string) string { return strings.Join(ids, ",") }
+
+func contains(list []string, s string) bool { return slices.Contains(list, s) }
+
+// options are the values of a field that is chosen.
+func options(kind string) []string {
+	switch kind {
+	case "online":
+		return []string{"true", "false"}
+	case "robots":
+		return []string{"", "false", "true"}
+	}
+	return frequencies
+}
+
+// withoutConflict is a problem that is not shown beside a field.
+func withoutConflict(p *problem) *problem {
+	if p != nil && p.Status == http.StatusConflict {
+		return nil
+	}
+	return p
+}
+
+func patchClass(op string) string {
+	switch op {
+	case "add":
+		return "k-new"
+	case "remove":
+		return "k-gone"
+	case "move":
+		return "k-moved"
+	}
+	return "k-edit"
+}
+
+// shortJSON is the beginning of a value.
+func shortJSON(value []byte) string {
+	const most = 300
+	if text := []rune(string(value)); len(text) > most {
+		return string(text[:most]) + "…"
+	}
+	return string(value)
 }

@@ -13,6 +13,10 @@ var screens = []screen{
 	{pattern: sitesPath, handle: showSites, scope: "read", nav: "sites"},
 	{pattern: "/console/sites/new", handle: newSite, scope: "read", nav: "sites"},
 	{pattern: "/console/sites/{site}/pages", handle: showPages, scope: "read", nav: "pages"},
+	{pattern: "/console/sites/{site}/pages/new", handle: newPage, scope: "read", nav: "pages"},
+	{pattern: "/console/sites/{site}/pages/{page}", handle: showPage, scope: "read", nav: "pages"},
+	{pattern: "/console/sites/{site}/pages/{page}/content", handle: showContent, scope: "read", nav: "pages"},
+	{pattern: "/console/sites/{site}/pages/{page}/compare", handle: comparePage, scope: "read", nav: "pages"},
 	{pattern: "/console/session", handle: showYou, nav: "you"},
 }
 
@@ -49,18 +53,6 @@ type siteSummary struct {
 	LastPublish   *publish
 	Scheduled     int
 	NextPublishAt *string
-}
-
-// publish is a publish.
-type publish struct {
-	ID, SiteID                       string
-	Name                             *string
-	Status                           string
-	PublishAt, PublishedAt           *string
-	ChangeCount                      int
-	PreviousID, RestoredFrom, Reason *string
-	CreatedAt, CreatedBy             string
-	CreatedByName, Actor             *string
 }
 
 // loadNav reads what the nav shows. It is left out of an htmx request, which keeps the

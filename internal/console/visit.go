@@ -48,7 +48,7 @@ func (v *visit) lacks(scope string) string {
 }
 
 // isPartial reports whether htmx asks for the screen without its frame.
-func isPartial(r *http.Request) bool { return r.Header.Get("HX-Request-Type") == "partial" }
+func isPartial(r *http.Request) bool { return r.Header.Get("HX-Request") == "true" }
 
 // do sends a request of the REST interface.
 func (v *visit) do(r Request) Answer { return v.c.api.Do(v.Request, v.token, r) }

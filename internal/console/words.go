@@ -131,8 +131,222 @@ const (
 
 // Pages.
 const (
-	pagesEmpty = "No pages yet."
+	pagesEmpty       = "No pages yet."
+	pagesEmptyHelp   = "A page has a pathname, a title and the other things that a front end and search engines need."
+	newPageButton    = "New page"
+	newPageTitle     = "New page"
+	tableOfPages     = "Table of pages"
+	findPage         = "Find by path or title"
+	versionLabel     = "Version"
+	versionDraft     = "Draft"
+	versionLive      = "Live"
+	versionAsOf      = "As of…"
+	nothingPublished = "Nothing has been published."
+	localeLabel      = "Locale:"
+	localeNotFound   = "Locale not found"
+	pageNotFound     = "Page not found"
+	stateLabel       = "State"
+	viewLabel        = "View"
+	viewTree         = "Tree"
+	viewList         = "List"
+	folderLabel      = "Folder"
+	columnPath       = "Path"
+	columnTitle      = "Title"
+	columnUpdated    = "Updated"
+	columnField      = "Field"
+	selectAll        = "Select all pages shown"
+	stateLive        = "Live"
+	stateChanged     = "Changed"
+	stateNew         = "New"
+	stateOffline     = "Offline"
+	stateDeleted     = "Deleted"
+	keyMove          = "move"
+	keyOpen          = "open"
+	keySelect        = "select"
+	keyLocale        = "locale"
+	bulkOnline       = "Put online"
+	bulkOffline      = "Take offline"
+	bulkPublish      = "Publish…"
+	bulkDelete       = "Delete…"
+	nothingSelected  = "Nothing is selected."
+	deletePagesText  = "They leave the draft. What is live stays until you publish, and Deleted brings them back."
+	routeThere       = "Served by another system"
+	noPageThere      = "No page here"
 )
+
+// A page.
+const (
+	fieldName        = "Name"
+	fieldPathname    = "Pathname"
+	fieldTitle       = "Title"
+	fieldDescription = "Description"
+	fieldSocialImage = "Social image"
+	fieldCanonical   = "Canonical URL"
+	fieldPriority    = "Sitemap priority"
+	fieldFrequency   = "Sitemap frequency"
+	fieldOnline      = "Online"
+	fieldRobots      = "Search engines"
+	fieldContent     = "Content"
+	valueOnline      = "Online"
+	valueOffline     = "Offline"
+	valueIndexed     = "May list it"
+	valueExcluded    = "Must not list it"
+	openAlone        = "Open on its own"
+	closePanel       = "Close panel"
+	besideTheList    = "Beside the list"
+	liveSince        = "Live since"
+	compareLink      = "Compare"
+	contentLink      = "Content"
+	localeOfPage     = "Locale of the page"
+	fieldsOverridden = " fields overridden"
+	differsFromLive  = "Differs from live"
+	resetWord        = "Reset"
+	overrideWord     = "Override"
+	fromSource       = "Inherited"
+	sourceSays       = "The default locale says "
+	theirsLabel      = "Saved by somebody else:"
+	conflictTitle    = "Somebody else has saved this page."
+	conflictText     = "Nothing of yours is lost: both values are shown where they differ."
+	unsavedAsk       = "There are unsaved changes. Press Escape again to drop them."
+	keepMine         = "Keep mine"
+	takeTheirs       = "Take theirs"
+	discardDraft     = "Discard draft"
+	publishPage      = "Publish page…"
+	deletePageButton = "Delete page"
+	pageSaved        = "Saved in the draft."
+	pageDiscarded    = "The draft is what is live again."
+	pathnameHelp     = "Where the page is, such as /about or /shop/jackets."
+	nameHelp         = "What editors call it. Without one, its title."
+	createPage       = "Create page"
+	createAnother    = "Create, then another"
+)
+
+// Content, and comparing.
+const (
+	contentTitle     = "Content"
+	contentLabel     = "JSON: an object or an array"
+	backToPage       = "Back to the page"
+	contentSaved     = "Saved in the draft."
+	contentRemoved   = "The content is gone from the draft."
+	contentDiffTitle = "Different from live"
+	compareTitle     = "Compare"
+	compareFrom      = "From"
+	compareTo        = "To"
+	compareButton    = "Compare"
+	noDifference     = "No difference"
+)
+
+var stateWords = map[string]string{"live": stateLive, "changed": stateChanged, "new": stateNew, "offline": stateOffline, "deleted": stateDeleted}
+
+func stateWord(state string) string { return orElse(stateWords[state], state) }
+
+func pagesIn(code string) string           { return "Pages in " + code }
+func inLocale(code string) string          { return "In " + code }
+func moreIn(folder string) string          { return "More in " + folder }
+func selectRow(path string) string         { return "Select " + path }
+func pagesBelow(name string, n int) string { return name + ": " + countOf(n) + " below" }
+func nothingSaid(code string) string       { return " Nothing said in " + code }
+func resetField(label string) string       { return "Reset " + label }
+func overrideField(label string) string    { return "Override " + label }
+func fieldReset(field string) string       { return "The default locale's " + field + " is back." }
+func pageCreated(path string) string       { return "Created " + path + "." }
+func bulkReset(code string) string         { return "Reset " + code }
+func deletePagesTitle(n int) string        { return "Delete " + plural(n, "page", "pages") }
+func pagesDeleted(n int) string            { return plural(n, "page", "pages") + " deleted from the draft." }
+func pagesRestored(n int) string           { return plural(n, "page is", "pages are") + " back." }
+func pagesReset(n int, code string) string {
+	return plural(n, "page", "pages") + " say nothing in " + code + " any more."
+}
+func routeHas(path string) string { return "The route " + path + " already has this pathname" }
+
+func pagesSwitched(n int, online bool) string {
+	if online {
+		return plural(n, "page is", "pages are") + " online in the draft."
+	}
+	return plural(n, "page is", "pages are") + " offline in the draft."
+}
+
+func fieldsSaid(overrides []string, code string) string {
+	return fmt.Sprintf("%d of %d fields said in %s: %s", len(overrides), len(stickFields), code, strings.Join(overrides, ", "))
+}
+
+// countOf is a number that is counted up to 1,000.
+func countOf(n int) string {
+	if n >= 1000 {
+		return "1,000+"
+	}
+	return number(n)
+}
+
+// shownValue is the value of a field as people read it.
+func shownValue(field, value string) string {
+	switch field + "=" + value {
+	case "isOnline=true":
+		return valueOnline
+	case "isOnline=false":
+		return valueOffline
+	case "excludedFromSearchEngines=true":
+		return valueExcluded
+	case "excludedFromSearchEngines=false":
+		return valueIndexed
+	}
+	if value == "" {
+		return none
+	}
+	return value
+}
+
+// publishName is what a publish is called.
+func publishName(p publish) string {
+	if p.Name != nil && *p.Name != "" {
+		return *p.Name
+	}
+	return plural(p.ChangeCount, "change", "changes") + ", " + shortTime(orElse(deref(p.PublishedAt), p.CreatedAt))
+}
+
+func versionWord(version string, versions []publish) string {
+	switch version {
+	case "draft":
+		return versionDraft
+	case "live":
+		return versionLive
+	}
+	for _, p := range versions {
+		if version == "publish:"+p.ID {
+			return publishName(p)
+		}
+	}
+	return version
+}
+
+func contentState(w contentView) string {
+	switch {
+	case !w.has:
+		return "This page has no content. What you save here is what front ends render."
+	case w.inherited:
+		return "Inherited from the default locale. Saving gives this locale a content of its own."
+	}
+	return "Numbers, strings and the order of keys stay letter for letter; white space between them does not."
+}
+
+func removeContent(w contentView) string {
+	if len(w.page.Overrides) > 0 {
+		return "Inherit again"
+	}
+	return "Remove content"
+}
+
+func patchWord(op string) string {
+	switch op {
+	case "add":
+		return "Added"
+	case "remove":
+		return "Removed"
+	case "move":
+		return "Moved"
+	}
+	return "Changed"
+}
 
 // You.
 const (

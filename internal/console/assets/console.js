@@ -45,7 +45,10 @@ document.addEventListener("htmx:finally:request", () => {
 
 // Enter in a field that finds opens the first row that it found.
 let waiting = null;
-const openFirst = (field) => document.querySelector(field.dataset.openFirst + " a.open")?.click();
+function openFirst(field) {
+  const link = document.querySelector(field.dataset.openFirst + " a.open");
+  if (link) location.assign(link.href); // not by htmx: a later answer may replace the row
+}
 document.addEventListener("input", (e) => {
   if (e.target.dataset?.openFirst) e.target.dataset.stale = "";
 });
@@ -93,4 +96,143 @@ document.addEventListener("keydown", (e) => {
     going = 0;
     document.querySelector(`.nav a[data-go="${CSS.escape(e.key)}"]`)?.click();
   }
+});
+
+// Names of languages are those of the browser.
+const names = new Intl.DisplayNames(document.documentElement.lang, { type: "language" });
+function nameLocales(root) {
+  for (const e of root.querySelectorAll("[data-locale]:empty")) {
+    try { e.textContent = names.of(e.dataset.locale); } catch { /* the code says it */ }
+  }
+}
+nameLocales(document);
+
+// Menus close when something else is used.
+document.addEventListener("click", (e) => {
+  for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(e.target)) menu.open = false;
+});
+
+// Lists: J and K move, O opens, X selects; the panel takes and gives back the focus.
+const rows = () => [...document.querySelectorAll("[data-list] .row:has(a.open)")];
+let at = -1;
+function moveTo(index) {
+  const all = rows();
+  if (!all.length) return;
+  at = Math.max(0, Math.min(all.length - 1, index));
+  all[at].querySelector("a.open").focus();
+  all[at].scrollIntoView({ block: "nearest" });
+}
+function select(box, on, isRange) {
+  const boxes = [...document.querySelectorAll("[data-list] input[name=id]")];
+  const from = isRange ? boxes.findIndex((b) => b.dataset.last !== undefined) : -1;
+  const to = boxes.indexOf(box);
+  for (const b of from < 0 ? [box] : boxes.slice(Math.min(from, to), Math.max(from, to) + 1)) b.checked = on;
+  for (const b of boxes) delete b.dataset.last;
+  box.dataset.last = "";
+  countSelected();
+}
+function countSelected() {
+  const bar = document.querySelector("[data-bulk]");
+  if (!bar) return;
+  const n = document.querySelectorAll("[data-list] input[name=id]:checked").length;
+  bar.classList.toggle("waiting", n === 0);
+  bar.querySelector("[data-count]").textContent = n ? String(n) : "";
+}
+countSelected();
+document.addEventListener("htmx:after:swap", () => { countSelected(); nameLocales(document); });
+document.addEventListener("change", (e) => {
+  if (e.target.matches?.("[data-all]")) {
+    for (const b of document.querySelectorAll("[data-list] input[name=id]")) b.checked = e.target.checked;
+  }
+  countSelected();
+});
+document.addEventListener("keydown", (e) => {
+  if (e.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]") || e.metaKey || e.ctrlKey || e.altKey || document.querySelector("dialog[open]")) return;
+  const all = rows();
+  const here = all.findIndex((r) => r.contains(document.activeElement));
+  if (here >= 0) at = here;
+  switch (e.key) {
+    case "j": case "ArrowDown": if (all.length) { e.preventDefault(); moveTo(at + 1); } break;
+    case "k": case "ArrowUp": if (all.length) { e.preventDefault(); moveTo(at - 1); } break;
+    case "o": all[at]?.querySelector("a.open").click(); break;
+    case "x": case "X": {
+      const box = all[at]?.querySelector("input[name=id]");
+      if (box) select(box, !box.checked, e.key === "X");
+      break;
+    }
+    case "e": document.querySelector("#panel input[name], #panel textarea[name]")?.focus(); break;
+    case "c": [...document.querySelectorAll(".bar a.go")].at(-1)?.click(); break;
+    case "l": { const menu = document.querySelector("details.menu[data-key=l]"); if (menu) { menu.open = true; menu.querySelector(".items a")?.focus(); } break; }
+    case "v": document.querySelector(".bar .seg a:not([aria-current])")?.click(); break;
+    case "[": case "]": {
+      const twisty = all[at]?.querySelector("a.tw");
+      if (twisty && (twisty.getAttribute("aria-expanded") === "true") === (e.key === "[")) twisty.click();
+      break;
+    }
+    default: return;
+  }
+});
+
+// The panel.
+let opener = null;
+document.addEventListener("click", (e) => { const link = e.target.closest?.("a[data-page]"); if (link) opener = link.id; });
+document.addEventListener("htmx:after:swap", () => {
+  const heading = document.querySelector("#panel #pt");
+  if (!heading || !opener) return;
+  heading.focus();
+  for (const row of document.querySelectorAll(".pages .row[aria-selected]")) row.removeAttribute("aria-selected");
+  document.getElementById(opener)?.closest("tr").setAttribute("aria-selected", "true");
+});
+function closePanel() {
+  const link = document.querySelector("#panel [data-close]");
+  if (!link) return;
+  if (isDirty() && link.dataset.asked === undefined) {
+    link.dataset.asked = "";
+    say(link.dataset.ask);
+    return;
+  }
+  const back = opener ?? "o" + new URL(location.href).searchParams.get("page");
+  document.getElementById("panel").replaceChildren();
+  history.pushState(null, "", link.href);
+  for (const row of document.querySelectorAll(".pages .row[aria-selected]")) row.removeAttribute("aria-selected");
+  document.getElementById(back)?.focus();
+  opener = null;
+}
+document.addEventListener("click", (e) => {
+  if (!e.target.closest?.("#panel [data-close]") || e.metaKey || e.ctrlKey) return;
+  e.preventDefault();
+  closePanel();
+});
+
+// Forms: Control S saves, Escape closes, unsaved values are not lost by accident.
+const isDirty = () => [...document.querySelectorAll("form[data-guard] [name]")].some((f) =>
+  f.type !== "hidden" && f.tagName !== "BUTTON" && (f.tagName === "SELECT" ? ![...f.options].find((o) => o.defaultSelected)?.selected : f.value !== f.defaultValue));
+document.addEventListener("keydown", (e) => {
+  if ((e.ctrlKey || e.metaKey) && e.key === "s") {
+    const button = document.querySelector("form[data-guard] button[value=save]");
+    if (button) { e.preventDefault(); button.click(); }
+  } else if (e.key === "Escape") {
+    const menu = document.querySelector("details.menu[open]");
+    if (menu) { menu.open = false; menu.querySelector("summary").focus(); } else closePanel();
+  } else if (e.altKey && (e.key === "ArrowLeft" || e.key === "ArrowRight")) {
+    const tabs = [...document.querySelectorAll(".tabs a")];
+    const next = tabs[tabs.findIndex((t) => t.hasAttribute("aria-current")) + (e.key === "ArrowRight" ? 1 : -1)];
+    if (next) { e.preventDefault(); next.click(); }
+  }
+});
+
+// Override makes an inherited field one of the locale's own, in place.
+document.addEventListener("click", (e) => {
+  const link = e.target.closest?.("[data-override]");
+  if (!link) return;
+  e.preventDefault();
+  const field = document.getElementById("f-" + link.dataset.override);
+  field.name = link.dataset.override;
+  field.readOnly = false;
+  field.disabled = false;
+  const box = field.closest(".f");
+  box.classList.replace("in-h", "ov");
+  link.remove();
+  field.focus();
+  field.select?.();
 });

@@ -277,6 +277,9 @@ func (b *tab) focused() string {
 	return eval[string](b, `(() => { const e = document.activeElement; return (e.getAttribute("aria-label") ?? (e.labels?.length ? e.labels[0].innerText : e.innerText) ?? "").trim(); })()`)
 }
 
+// back goes back in the history, as the button of the browser does.
+var back = chromedp.NavigateBack()
+
 // focusIn waits until a control has the focus.
 func (b *tab) focusIn(name string) {
 	b.t.Helper()

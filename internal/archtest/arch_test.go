@@ -41,9 +41,10 @@ var rooms = map[string]room{
 	"internal/console":   {nil, []string{"github.com/a-h/templ"}},
 	// It has tests alone.
 	"internal/console/browsertest": {nil, nil},
+	"internal/outgoing":            {[]string{"cms"}, []string{"code.dny.dev/ssrf", "github.com/standard-webhooks/"}},
 	"internal/server":              {nil, []string{"golang.org/x/sync/semaphore"}},
 	"internal/backup":              {nil, []string{"github.com/klauspost/compress/"}},
-	"internal/cli":                 {[]string{"cms", "service", "sqlstore", "ratelimit", "backup", "config", "httpapi", "console", "server"}, everything},
+	"internal/cli":                 {[]string{"cms", "service", "sqlstore", "ratelimit", "backup", "config", "httpapi", "console", "outgoing", "server"}, everything},
 	"internal/pgtest":              {[]string{"pgserver"}, everything},
 	"internal/pgserver":            {nil, nil},
 	"internal/archtest":            {nil, nil},

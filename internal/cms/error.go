@@ -77,6 +77,8 @@ const (
 	KindContent   Kind = "content"
 	KindPreview   Kind = "preview"
 	KindSession   Kind = "session"
+	KindWebhook   Kind = "webhook"
+	KindDelivery  Kind = "delivery"
 	KindAudit     Kind = "auditEntry"
 	KindEvent     Kind = "event"
 	KindAnswer    Kind = "answer" // never shown

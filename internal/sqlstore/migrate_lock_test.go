@@ -26,6 +26,8 @@ func execute(t *testing.T, database, statement string) {
 // backToVersion2 takes back what the migrations since have done.
 const backToVersion2 = `delete from goose_db_version where version_id >= 3;
 	drop table console_session;
+	drop table event;
+	drop table event_pending;
 	drop table site_label;
 	drop index site_trash;
 	drop trigger search_created on page;
@@ -34,8 +36,6 @@ const backToVersion2 = `delete from goose_db_version where version_id >= 3;
 	drop table search_mark, search_site, search_page, search_gram;
 	drop function count_site, count_page_insert, count_page_update, count_page_delete, count_redirect, count_route cascade;
 	drop table site_count;
-	drop table event;
-	drop table event_pending;
 	drop index site_origin, locale_origin;
 	create index locale_domain on locale (id);
 	create index locale_prefix on locale (id);
@@ -44,6 +44,10 @@ const backToVersion2 = `delete from goose_db_version where version_id >= 3;
 	drop table redirect_past;
 	alter table pathname drop column by_redirect;
 	alter table publish drop column redirect_ids;
+	drop table webhook;
+	drop table delivery;
+	drop table webhook_replay;
+	alter table kept_answer drop column webhook_id;
 	drop table preview;
 	alter table site drop column auto_redirects, drop column preview_url_template, drop column labels;
 	drop table content;

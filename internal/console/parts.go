@@ -211,3 +211,11 @@ func shortJSON(value []byte) string {
 	}
 	return string(value)
 }
+
+// saveOrAdd is the text of the button of a form that changes something, or adds it.
+func saveOrAdd(edit, add string) string {
+	if edit != "" {
+		return save
+	}
+	return add
+}

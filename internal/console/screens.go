@@ -17,6 +17,8 @@ var screens = []screen{
 	{pattern: "/console/sites/{site}/pages/{page}", handle: showPage, scope: "read", nav: "pages"},
 	{pattern: "/console/sites/{site}/pages/{page}/content", handle: showContent, scope: "read", nav: "pages"},
 	{pattern: "/console/sites/{site}/pages/{page}/compare", handle: comparePage, scope: "read", nav: "pages"},
+	{pattern: "/console/sites/{site}/locales", handle: showLocales, scope: "read", nav: "locales"},
+	{pattern: "/console/sites/{site}/routes", handle: showRoutes, scope: "read", nav: "routes"},
 	{pattern: "/console/session", handle: showYou, nav: "you"},
 }
 
@@ -31,6 +33,8 @@ type navRow struct {
 // siteRows are the rows of a site, and workspaceRows those of all.
 var siteRows = []navRow{
 	{id: "pages", name: navPages, icon: "file-text", path: "/pages", scope: "read", key: "p"},
+	{id: "locales", name: navLocales, icon: "languages", path: "/locales", scope: "read", key: "l"},
+	{id: "routes", name: navRoutes, icon: "signpost", path: "/routes", scope: "read"},
 }
 
 var workspaceRows = []navRow{

@@ -12,7 +12,7 @@ import (
 
 // world is a store with something of everything, all of it hostile.
 type world struct {
-	site string
+	site, page string
 }
 
 // hostile is in every text that a person can store.
@@ -25,6 +25,18 @@ func (s *server) world() world {
 	gone := s.create("/v2/sites", `{"name": `+quote("Gone "+hostile)+`}`)
 	s.must("DELETE", "/v2/sites/"+gone, "")
 	s.app(`{"name": ` + quote("Key "+hostile) + `}`)
+	s.create("/v2/locales", `{"siteId": "`+w.site+`", "locale": "fr"}`)
+	fields := `"title": ` + quote("Title "+hostile) + `, "description": ` + quote(hostile) + `, "canonicalUrl": "https://x.example/%22onmouseover=alert(3)"`
+	w.page = s.create("/v6/pages", `{"siteId": "`+w.site+`", "pathname": `+quote("/a<b>/x\"onclick=alert(4)")+`, "name": `+quote("Name "+hostile)+`, `+fields+`}`)
+	s.create("/v6/pages", `{"siteId": "`+w.site+`", "pathname": "/javascript:alert(5)", "title": "javascript:alert(6)"}`)
+	s.must("PUT", "/v6/pages/"+w.page+"/content", `{"text": `+quote(hostile)+`}`)
+	s.must("POST", "/v2/sites/"+w.site+"/publish", `{"name": `+quote("Publish "+hostile)+`}`)
+	s.must("PATCH", "/v6/pages/"+w.page+"?locale=fr", `{`+fields+`}`)
+	s.must("PATCH", "/v6/pages/"+w.page, `{"title": `+quote("Later "+hostile)+`}`)
+	s.must("PUT", "/v6/pages/"+w.page+"/content", `{"text": "other", "more": `+quote(hostile)+`}`)
+	trash := s.create("/v6/pages", `{"siteId": "`+w.site+`", "pathname": "/gone", "title": `+quote(hostile)+`}`)
+	s.must("DELETE", "/v6/pages/"+trash, "")
+	s.create("/v2/routes?skipValidation=true", `{"siteId": "`+w.site+`", "pathname": `+quote("/r/"+hostile)+`}`)
 	return w
 }
 
@@ -33,7 +45,9 @@ func (w world) addresses() []string {
 	site := "/console/sites/" + w.site
 	return []string{
 		"/console/sites", "/console/sites?find=zzz", "/console/sites?deleted=true", "/console/sites/new", "/console/session",
-		site + "/pages", "/console/nowhere", "/console/sites/x/pages",
+		site + "/pages", site + "/pages?page=" + w.page, site + "/pages?locale=fr&page=" + w.page, site + "/pages?view=list", site + "/pages?status=deleted",
+		site + "/pages/new", site + "/pages/" + w.page + "?locale=fr", site + "/pages/" + w.page + "/content", site + "/pages/" + w.page + "/compare",
+		site + "/locales", site + "/locales?edit=fr", site + "/routes", "/console/nowhere", "/console/sites/x/pages",
 	}
 }
 

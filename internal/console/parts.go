@@ -1,6 +1,7 @@
 package console
 
 import (
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -218,4 +219,33 @@ func saveOrAdd(edit, add string) string {
 		return save
 	}
 	return add
+}
+
+func publishClass(status string) string {
+	switch status {
+	case "published":
+		return "live"
+	case "scheduled":
+		return "new"
+	case "failed":
+		return "gone"
+	}
+	return "off"
+}
+
+// publishTime is when a publish went live, or else was made.
+func publishTime(p publish) string { return orElse(deref(p.PublishedAt), p.CreatedAt) }
+
+func compareText(a, b string) int { return strings.Compare(a, b) }
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func sortedKeys(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }
+
+// toggledTo is a filter after a click: off if it was on.
+func toggledTo(now, value string) string {
+	if now == value {
+		return ""
+	}
+	return value
 }

@@ -17,6 +17,13 @@ var screens = []screen{
 	{pattern: "/console/sites/{site}/pages/{page}", handle: showPage, scope: "read", nav: "pages"},
 	{pattern: "/console/sites/{site}/pages/{page}/content", handle: showContent, scope: "read", nav: "pages"},
 	{pattern: "/console/sites/{site}/pages/{page}/compare", handle: comparePage, scope: "read", nav: "pages"},
+	{pattern: "/console/sites/{site}/review", handle: showReview, scope: "read", nav: "review"},
+	{pattern: "/console/sites/{site}/review/{plan}", handle: showReview, scope: "read", nav: "review"},
+	{pattern: "/console/sites/{site}/publishes", handle: showPublishes, scope: "read", nav: "publishes"},
+	{pattern: "/console/sites/{site}/scheduled", handle: showScheduled, scope: "read", nav: "scheduled"},
+	{pattern: "/console/sites/{site}/events", handle: streamEvents, scope: "read"},
+	{pattern: "/console/scheduled", handle: showScheduled, scope: "read", nav: "allScheduled"},
+	{pattern: "/console/publishes/{publish}", handle: showPublish, scope: "read", nav: "publishes"},
 	{pattern: "/console/sites/{site}/locales", handle: showLocales, scope: "read", nav: "locales"},
 	{pattern: "/console/sites/{site}/routes", handle: showRoutes, scope: "read", nav: "routes"},
 	{pattern: "/console/session", handle: showYou, nav: "you"},
@@ -33,18 +40,23 @@ type navRow struct {
 // siteRows are the rows of a site, and workspaceRows those of all.
 var siteRows = []navRow{
 	{id: "pages", name: navPages, icon: "file-text", path: "/pages", scope: "read", key: "p"},
+	{id: "review", name: navReview, icon: "git-compare", path: "/review", scope: "read", key: "r"},
+	{id: "publishes", name: navPublishes, icon: "history", path: "/publishes", scope: "read", key: "h"},
+	{id: "scheduled", name: navScheduled, icon: "calendar-clock", path: "/scheduled", scope: "read"},
 	{id: "locales", name: navLocales, icon: "languages", path: "/locales", scope: "read", key: "l"},
 	{id: "routes", name: navRoutes, icon: "signpost", path: "/routes", scope: "read"},
 }
 
 var workspaceRows = []navRow{
 	{id: "sites", name: navSites, icon: "layers", path: sitesPath, scope: "read", key: "s"},
+	{id: "allScheduled", name: navAllScheduled, icon: "calendar-clock", path: "/console/scheduled", scope: "read"},
 }
 
 // navFacts are the figures that the nav shows.
 type navFacts struct {
 	workspace string
 	summary   *siteSummary
+	failed    int // scheduled publishes
 }
 
 // siteSummary is what the nav and the sites show of a site.
@@ -69,6 +81,7 @@ func (v *visit) loadNav() {
 		if s, err := read[siteSummary](v.get("/v2/sites/" + v.site.ID + "/summary")); err == nil {
 			v.nav.summary = &s
 		}
+		v.nav.failed = len(v.failed())
 	}
 }
 

@@ -56,23 +56,24 @@ const (
 
 // Of the nav.
 const (
-	navSites     = "All sites"
-	navPages     = "Pages"
-	navReview    = "Review"
-	navPublishes = "Publishes"
-	navScheduled = "Scheduled"
-	navLocales   = "Locales"
-	navRoutes    = "Routes"
-	navRedirects = "Redirects"
-	navPreviews  = "Previews"
-	navSettings  = "Settings"
-	navKeys      = "Keys"
-	navAudit     = "Audit"
-	navWebhooks  = "Webhooks"
-	navEvents    = "Events"
-	navOperator  = "Operator"
-	navYou       = "You"
-	navDocs      = "API reference"
+	navSites        = "All sites"
+	navPages        = "Pages"
+	navReview       = "Review"
+	navPublishes    = "Publishes"
+	navScheduled    = "Scheduled"
+	navAllScheduled = "All scheduled"
+	navLocales      = "Locales"
+	navRoutes       = "Routes"
+	navRedirects    = "Redirects"
+	navPreviews     = "Previews"
+	navSettings     = "Settings"
+	navKeys         = "Keys"
+	navAudit        = "Audit"
+	navWebhooks     = "Webhooks"
+	navEvents       = "Events"
+	navOperator     = "Operator"
+	navYou          = "You"
+	navDocs         = "API reference"
 )
 
 // Sign in.
@@ -346,6 +347,140 @@ func patchWord(op string) string {
 		return "Moved"
 	}
 	return "Changed"
+}
+
+// Review.
+const (
+	reviewSub        = "What readers would see differently if the draft went live"
+	reviewEmpty      = "Live is what the draft says."
+	lastPublished    = "Last published:"
+	copyApproval     = "Copy link for approval"
+	changesRegion    = "Changes"
+	filterChanges    = "Filter changes"
+	facetKind        = "Kind"
+	everyLocale      = "all"
+	contentDiffers   = "The content differs"
+	draftChanged     = "The draft has changed."
+	draftChangedNote = "The draft has changed since you opened this."
+	reviewAgain      = "Review again"
+	cameSince        = "Came since"
+	publishWord      = "Publish"
+	sinceLast        = "Since"
+	beforeYouPublish = "Before you publish"
+	nobodyEdited     = "Nobody has edited since you opened this"
+	noClash          = "No pathname would belong to two pages"
+	publishNameLabel = "Name"
+	whenLabel        = "When"
+	whenNow          = "Now"
+	whenLater        = "At a time"
+	whenTime         = "Time"
+	meaningPlan      = "Exactly this. If the draft changes until then, nothing is published"
+	meaningDraft     = "The draft as it is then"
+	confirmHelp      = "Most of what is live would go away."
+	publishBlocked   = "It would be refused: see above."
+	publishSelected  = "Publish selected pages"
+	publishOnePage   = "Publish 1 page"
+	publishManyPages = "Publish # pages"
+	undoneEasily     = "All at once, and undone with one click."
+	nothingToPublish = "There was nothing to publish."
+	scheduledDone    = "Scheduled."
+	lookAtIt         = "Look at it"
+)
+
+var kindWords = map[string]string{
+	"updated": "Edited", "created": "New", "pathChanged": "Moved", "deleted": "Deleted", "takenOffline": "Taken offline", "takenOnline": "Put online",
+	"redirectCreated": "Redirect added", "redirectUpdated": "Redirect changed", "redirectDeleted": "Redirect deleted",
+}
+
+func kindWord(kind string) string { return orElse(kindWords[kind], kind) }
+
+func fieldWord(field string) string {
+	for _, k := range fieldKinds {
+		if k.name == field {
+			return k.label
+		}
+	}
+	return map[string]string{"content": fieldContent, "source": "From", "target": "To", "status": "Status", "locale": "Locale", "name": fieldName}[field]
+}
+
+func tallyText(w reviewView) string {
+	text := "changes"
+	if w.countChanges() == 1 {
+		text = "change"
+	}
+	switch {
+	case w.pages != nil:
+		return text + " on " + plural(len(w.pages), "selected page", "selected pages")
+	case w.locale != "":
+		return text + " in " + w.locale
+	}
+	return text + " in " + plural(len(w.all.Summary.ByLocale), "locale", "locales")
+}
+
+func movedText(w reviewView) string {
+	if w.bound != "" {
+		return "This plan is gone: nothing is published by it."
+	}
+	return "Nothing was published. What came since is marked."
+}
+
+func publishButton(w reviewView) string {
+	if w.pages != nil {
+		return "Publish " + plural(len(w.pages), "page", "pages")
+	}
+	return "Publish " + plural(w.countChanges(), "change", "changes")
+}
+
+func planIs(plan string) string    { return "Plan " + plan[:min(8, len(plan))] }
+func publishedCount(n int) string  { return "Published " + plural(n, "change", "changes") + "." }
+func addressesChange(n int) string { return plural(n, "live address changes", "live addresses change") }
+func pagesGoAway(n int) string     { return plural(n, "live page goes away", "live pages go away") }
+func confirmLabel(n int) string    { return "Type " + number(n) + " to confirm" }
+func clashOf(path, locale string, n int) string {
+	return path + " would belong to " + plural(n, "page and a route", "pages") + " in " + locale
+}
+
+func redirectsMade(n int) string {
+	if n == 0 {
+		return "Readers of the old ones find nothing: there is no redirect from them."
+	}
+	return plural(n, "redirect leads", "redirects lead") + " from the old ones."
+}
+
+// Publishes, and scheduled ones.
+const (
+	nothingScheduled = "Nothing is scheduled."
+	scheduleCanceled = "It is canceled."
+	cancelSchedule   = "Cancel"
+	goLiveAgain      = "Go live with this again"
+	lookAtSite       = "Look at the site as of it"
+	restoredTag      = "Restored"
+	alreadyLive      = "Live is this already."
+	restoredDone     = "It is live again. The draft is as it was."
+	restoreAsk       = "This is what readers would see differently."
+	restoreText      = "The draft stays as it is."
+	restoreCut       = "There is more than is shown here."
+)
+
+var publishWords = map[string]string{"published": "Published", "scheduled": "Scheduled", "canceled": "Canceled", "failed": "Failed"}
+
+func publishStatus(status string) string { return orElse(publishWords[status], status) }
+func failedCount(n int) string {
+	return plural(n, "scheduled publish failed", "scheduled publishes failed")
+}
+
+func countedChanges(p publish) string {
+	if p.Status != "published" {
+		return ""
+	}
+	return plural(p.ChangeCount, "change", "changes")
+}
+
+func publishHeading(w publishView) string {
+	if w.isRestore {
+		return goLiveAgain
+	}
+	return publishName(w.publish)
 }
 
 // Locales, and routes.

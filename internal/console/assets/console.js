@@ -70,7 +70,7 @@ document.addEventListener("click", async (e) => {
   const code = e.target.closest?.("[data-copy]");
   if (!code || !navigator.clipboard) return;
   await navigator.clipboard.writeText(code.dataset.copy || code.textContent);
-  say(document.documentElement.dataset.copied ?? "Copied");
+  say(document.documentElement.dataset.copied);
 });
 
 // say shows a message for a moment.
@@ -236,3 +236,49 @@ document.addEventListener("click", (e) => {
   field.focus();
   field.select?.();
 });
+
+// Review: the button says what it publishes, a guard is typed, times have the browser's zone.
+const review = document.querySelector("form[data-review]");
+if (review) {
+  review.querySelector("[data-zone]").value = new Date().getTimezoneOffset();
+  const zone = review.querySelector("[data-zone-name]");
+  if (zone) zone.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const button = review.querySelector("[data-publish]");
+  const update = () => {
+    if (!button) return;
+    const n = review.querySelectorAll("input[name=id]:checked, input[name=redirect]:checked").length;
+    button.value = n ? "selected" : "all";
+    button.textContent = n === 0 ? button.dataset.all : n === 1 ? button.dataset.one : button.dataset.many.replace("#", n);
+    button.disabled = button.dataset.confirm !== undefined && n === 0 && review.elements.confirm?.value.trim() !== button.dataset.confirm;
+  };
+  review.addEventListener("input", update);
+  update();
+}
+
+// A link for somebody else is copied whole.
+document.addEventListener("click", async (e) => {
+  const link = e.target.closest?.("[data-copy-link]");
+  if (!link) return;
+  await navigator.clipboard.writeText(new URL(link.dataset.copyLink, location.href).href);
+  say(document.documentElement.dataset.copied);
+});
+
+// What others do shows up without a reload. A review is not replaced under the reader: it says so.
+const live = document.querySelector("[data-live]");
+if (live) {
+  const source = new EventSource(live.dataset.live);
+  const kinds = live.dataset.liveTypes.split(" ");
+  let soon;
+  const happened = () => {
+    clearTimeout(soon);
+    soon = setTimeout(() => {
+      if (live.dataset.changed) say(live.dataset.changed);
+      else if (live.id) htmx.ajax("GET", location.href, { target: "#live", select: "#live", swap: "outerMorph" });
+      else location.reload();
+    }, 200);
+  };
+  for (const kind of kinds) {
+    for (const verb of ["created", "updated", "deleted", "restored", "discarded", "scheduled", "published", "failed", "canceled"]) source.addEventListener(`${kind}.${verb}`, happened);
+  }
+  addEventListener("pagehide", () => source.close());
+}

@@ -12,7 +12,7 @@ import (
 
 // world is a store with something of everything, all of it hostile.
 type world struct {
-	site, page string
+	site, page, publish string
 }
 
 // hostile is in every text that a person can store.
@@ -30,7 +30,8 @@ func (s *server) world() world {
 	w.page = s.create("/v6/pages", `{"siteId": "`+w.site+`", "pathname": `+quote("/a<b>/x\"onclick=alert(4)")+`, "name": `+quote("Name "+hostile)+`, `+fields+`}`)
 	s.create("/v6/pages", `{"siteId": "`+w.site+`", "pathname": "/javascript:alert(5)", "title": "javascript:alert(6)"}`)
 	s.must("PUT", "/v6/pages/"+w.page+"/content", `{"text": `+quote(hostile)+`}`)
-	s.must("POST", "/v2/sites/"+w.site+"/publish", `{"name": `+quote("Publish "+hostile)+`}`)
+	w.publish = s.create("/v2/sites/"+w.site+"/publish", `{"name": `+quote("Publish "+hostile)+`}`)
+	s.create("/v2/sites/"+w.site+"/publish", `{"name": `+quote("Later "+hostile)+`, "publishAt": "2099-01-01T00:00:00.000Z"}`)
 	s.must("PATCH", "/v6/pages/"+w.page+"?locale=fr", `{`+fields+`}`)
 	s.must("PATCH", "/v6/pages/"+w.page, `{"title": `+quote("Later "+hostile)+`}`)
 	s.must("PUT", "/v6/pages/"+w.page+"/content", `{"text": "other", "more": `+quote(hostile)+`}`)
@@ -47,7 +48,8 @@ func (w world) addresses() []string {
 		"/console/sites", "/console/sites?find=zzz", "/console/sites?deleted=true", "/console/sites/new", "/console/session",
 		site + "/pages", site + "/pages?page=" + w.page, site + "/pages?locale=fr&page=" + w.page, site + "/pages?view=list", site + "/pages?status=deleted",
 		site + "/pages/new", site + "/pages/" + w.page + "?locale=fr", site + "/pages/" + w.page + "/content", site + "/pages/" + w.page + "/compare",
-		site + "/locales", site + "/locales?edit=fr", site + "/routes", "/console/nowhere", "/console/sites/x/pages",
+		site + "/review", site + "/review?locale=fr", site + "/review/gone", site + "/review?kind=deleted", site + "/publishes", site + "/scheduled", "/console/scheduled",
+		"/console/publishes/" + w.publish, site + "/locales", site + "/locales?edit=fr", site + "/routes", "/console/nowhere", "/console/sites/x/pages",
 	}
 }
 

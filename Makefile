@@ -2,6 +2,7 @@
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
+TEMPL := go tool -modfile=tools/go.mod templ
 LINT := go tool -modfile=tools/go.mod golangci-lint
 
 .PHONY: help
@@ -39,11 +40,17 @@ lint: ## Run the linters (the first run builds them, some minutes)
 	$(LINT) run ./...
 
 .PHONY: generate
-generate: ## Write the interface document to api/openapi.json
+generate: ## Write the interface document to api/openapi.json, and the Go of the console's components
+	$(TEMPL) generate -path internal/console
 	go run ./cmd/galley openapi > api/openapi.json
 
+.PHONY: console-assets
+console-assets: ## Copy the files of other projects that the console embeds, from npm
+	tools/console-assets.sh
+
 .PHONY: generated
-generated: ## Fail when api/openapi.json or the formatting is stale
+generated: ## Fail when api/openapi.json, the console's components or the formatting is stale
+	@tools/generated.sh
 	@diff -u api/openapi.json <(go run ./cmd/galley openapi) > /dev/null || { echo "api/openapi.json is stale: run 'make generate'"; exit 1; }
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
 

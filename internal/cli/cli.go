@@ -33,6 +33,7 @@ type commands struct {
 	Serve       serveCommand       `cmd:"" help:"Start the service."`
 	Apps        appsCommand        `cmd:"" help:"Create, list, rate-limit and revoke apps."`
 	Workspaces  workspacesCommand  `cmd:"" help:"List workspaces and limit what they may have."`
+	Console     consoleCommand     `cmd:"" help:"Print a link that signs you in to the console."`
 	Migrate     migrateCommand     `cmd:"" help:"Update the database schema; 'galley serve' does this too."`
 	Backup      backupCommand      `cmd:"" help:"Back up the store to a file, while the server runs."`
 	Restore     restoreCommand     `cmd:"" help:"Restore a backup to an empty store."`

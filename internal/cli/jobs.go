@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"galley/internal/cms"
+	"galley/internal/console"
 	"galley/internal/httpapi"
 	"galley/internal/server"
 	"galley/internal/service"
@@ -46,6 +47,7 @@ func (c *serveCommand) jobs(svc *service.Service, store *sqlstore.Store, registr
 		server.Job{Name: "measure the database", Every: time.Minute, First: time.Second, Run: measureStore(store, registry)},
 		server.Job{Name: "index pages", Every: 5 * time.Second, First: time.Second, Run: svc.IndexPages},
 		oneNode(svc, "purge ended previews", time.Hour, svc.PurgePreviews),
+		oneNode(svc, "purge ended sessions", time.Hour, svc.PurgeSessions),
 		server.Job{Name: "save when apps were used", Every: time.Minute, Run: svc.SaveUsage, AtStop: true},
 		oneNode(svc, "delete old idempotency keys", 10*time.Minute, svc.ForgetAnswers),
 		oneNode(svc, "purge deleted sites", time.Hour, func(ctx context.Context) error {
@@ -233,10 +235,14 @@ func (c *serveCommand) handler(stopping <-chan struct{}, svc *service.Service, b
 		ConstLabels: prometheus.Labels{"version": Version, "goversion": runtime.Version()},
 	}).Set(1)
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return httpapi.New(httpapi.Options{
+	api := httpapi.New(httpapi.Options{
 		Service: svc, Log: log, Registry: registry, Version: Version, CacheBytes: c.CacheSize, MaxContent: c.MaxContent,
 		Limits:         httpapi.Limits{App: c.AppRate, Site: c.SiteRate, Auth: c.AuthRate, Buckets: buckets},
 		TrustedProxies: c.TrustedProxies, Origins: c.CORSOrigins, MaxInFlight: c.MaxInFlight, Crowded: srv.Crowded,
 		Ready: srv.Ready, MaxStreams: max(1, min(maxStreams, srv.MaxConnections/4)), Stopping: stopping,
 	})
+	if !c.NoConsole {
+		api.SetConsole(console.New(console.Options{API: api, Version: Version}))
+	}
+	return api
 }

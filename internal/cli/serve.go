@@ -86,6 +86,7 @@ func (c *serveCommand) Run(t *terminal) (err error) {
 	svc := service.New(store, now, httpapi.AuditState)
 	svc.Guard = service.Guard{Share: c.GuardShare, Pages: c.GuardPages}
 	svc.EventRetention = c.Events
+	svc.ConsoleIdle, svc.ConsoleSession = c.Idle, c.Session
 	svc.SecretKey, svc.EncodeEvent = secretKey, httpapi.EncodeEvent
 	svc.Sender = outgoing.New("Galley/"+Version, c.WebhookAllowNetworks, nil)
 	if c.ReplicaURL != "" {
@@ -105,7 +106,11 @@ func (c *serveCommand) Run(t *terminal) (err error) {
 
 	address := scheme(c.TLSCert, c.ACMEDomains) + "://" + listener.Addr().String()
 	if first != nil {
-		c.welcome(t, *first, address)
+		link, err := c.firstLink(t.ctx, svc, *first, address)
+		if err != nil {
+			return explain(c.Store, err)
+		}
+		c.welcome(t, *first, address, link)
 	}
 	t.printf("Galley %s listens on %s (reference: %s/docs)\n", Version, address, address)
 	if first != nil && c.BootstrapKey == "" && (t.lost != nil || isDiscarded(t.out)) {
@@ -149,6 +154,7 @@ func (c *serveCommand) check() error {
 		{!(c.GuardShare >= 0 && c.GuardShare <= 1), "--guard-share must be from 0 to 1, where 0.5 is half of the pages"}, // NaN included
 		{c.GuardPages < 0, "--guard-pages must not be negative"},
 		{min(c.History, c.Audit, c.Events, c.SiteRetention, c.DrainDelay) < 0, "--history-retention, --audit-retention, --event-retention, --site-retention and --drain-delay must not be negative"},
+		{min(c.Idle, c.Session) < time.Second, "--console-idle and --console-session must be at least a second"},
 		{c.MaxContent < 1 || c.MaxContent > 8<<20, "--max-content must be 1 to 8388608 bytes"},
 		{c.CacheSize < 0, "--cache-size must not be negative: 0 turns the cache off"},
 		{c.MaxConnections < 1 || c.MaxInFlight < 1, "--max-connections and --max-in-flight must be at least 1"},
@@ -237,8 +243,18 @@ func isDiscarded(out io.Writer) bool {
 	return err != nil || failed == nil && os.SameFile(info, discard)
 }
 
+// firstLink is the link to the console that the first start prints, if there is a console.
+// Whoever gave the key has it to sign in with.
+func (c *serveCommand) firstLink(ctx context.Context, svc *service.Service, first service.NewApp, address string) (string, error) {
+	if c.NoConsole || c.BootstrapKey != "" {
+		return "", nil
+	}
+	token, err := svc.ConsoleLink(ctx, first.App)
+	return startLink(address, token), err
+}
+
 // welcome prints what the first start created, and a request to try.
-func (c *serveCommand) welcome(t *terminal, first service.NewApp, address string) {
+func (c *serveCommand) welcome(t *terminal, first service.NewApp, address, link string) {
 	data := "PostgreSQL"
 	if c.DatabaseURL == "" {
 		folder, _ := filepath.Abs(c.Data) // "" if there is no current folder
@@ -248,15 +264,19 @@ func (c *serveCommand) welcome(t *terminal, first service.NewApp, address string
 		t.printf("First start: created workspace %s and an app with the given key (data: %s).\n", first.App.WorkspaceID, data)
 		return
 	}
+	console := ""
+	if link != "" {
+		console = "  Console    " + link + "\n\nThe link to the console works once, within 30 minutes; 'galley console' prints another.\n"
+	}
 	t.printf(`First start: created a workspace and an App key. Save the key, it is not shown again.
 
   Key        %s
   Workspace  %s
   Data       %s
-
+%s
 Try it:
 
   curl -H 'x-api-key: %s' -H 'content-type: application/json' -d '{"name": "My site"}' %s/v2/sites
 
-`, first.Key, first.App.WorkspaceID, data, first.Key, address)
+`, first.Key, first.App.WorkspaceID, data, console, first.Key, address)
 }

@@ -76,6 +76,7 @@ const (
 	KindPublish   Kind = "publish"
 	KindContent   Kind = "content"
 	KindPreview   Kind = "preview"
+	KindSession   Kind = "session"
 	KindWebhook   Kind = "webhook"
 	KindDelivery  Kind = "delivery"
 	KindAudit     Kind = "auditEntry"

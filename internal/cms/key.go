@@ -13,6 +13,7 @@ import (
 const (
 	appKeyPrefix  = "sk_"
 	previewPrefix = "pv_"
+	sessionPrefix = "cs_"
 	keyBodyLen    = 43 // base62 digits of 32 bytes
 	keyCheckLen   = 6  // base62 digits of a CRC-32
 	keyHintLength = 4
@@ -26,8 +27,12 @@ type AppKey string
 // PreviewToken is the secret of a preview. It is shown once and stored as a hash.
 type PreviewToken string
 
-// KeyHash is what the store keeps of an App key or a preview token. Both have 256
-// random bits, so a plain hash is as safe as a slow one.
+// SessionToken is the secret of a session of the console, or of a link to it. It is
+// stored as a hash.
+type SessionToken string
+
+// KeyHash is what the store keeps of an App key or a token. They have 256 random
+// bits, so a plain hash is as safe as a slow one.
 type KeyHash [sha256.Size]byte
 
 // NewAppKey returns a new random key.
@@ -35,6 +40,9 @@ func NewAppKey() AppKey { return AppKey(newSecret(appKeyPrefix)) }
 
 // NewPreviewToken returns a new random token.
 func NewPreviewToken() PreviewToken { return PreviewToken(newSecret(previewPrefix)) }
+
+// NewSessionToken returns a new random token.
+func NewSessionToken() SessionToken { return SessionToken(newSecret(sessionPrefix)) }
 
 func newSecret(prefix string) string {
 	var secret [32]byte
@@ -49,6 +57,11 @@ func ParseAppKey(s string) (AppKey, bool) { return AppKey(s), isSecret(s, appKey
 // ParsePreviewToken reads a token and checks its checksum.
 func ParsePreviewToken(s string) (PreviewToken, bool) {
 	return PreviewToken(s), isSecret(s, previewPrefix)
+}
+
+// ParseSessionToken reads a token and checks its checksum.
+func ParseSessionToken(s string) (SessionToken, bool) {
+	return SessionToken(s), isSecret(s, sessionPrefix)
 }
 
 func isSecret(s, prefix string) bool {
@@ -70,6 +83,9 @@ func (k AppKey) Hash() KeyHash { return sha256.Sum256([]byte(k)) }
 
 // Hash is what the store keeps.
 func (t PreviewToken) Hash() KeyHash { return sha256.Sum256([]byte(t)) }
+
+// Hash is what the store keeps.
+func (t SessionToken) Hash() KeyHash { return sha256.Sum256([]byte(t)) }
 
 // Hint is the end of the key, which helps to distinguish keys.
 func (k AppKey) Hint() string { return string(k[len(k)-keyHintLength:]) }

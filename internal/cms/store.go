@@ -136,6 +136,13 @@ type Reader interface {
 	// Previews lists up to q.Limit+1 previews after the cursor, by id.
 	Previews(ctx context.Context, siteID ID, q ListQuery) ([]Preview, error)
 
+	// SessionByToken finds the session of a token that has not ended.
+	SessionByToken(ctx context.Context, hash KeyHash, now time.Time) (Session, error)
+	// Sessions are the last 100 sessions of an app that have not ended, newest first.
+	Sessions(ctx context.Context, workspaceID, appID ID, now time.Time) ([]Session, error)
+	// CurrentKey is the hash of the key of an app that was not rotated.
+	CurrentKey(ctx context.Context, workspaceID, appID ID) (KeyHash, error)
+
 	// Webhook finds a webhook of any workspace.
 	Webhook(ctx context.Context, id ID) (Webhook, error)
 	// Webhooks are all webhooks of a workspace, by id.
@@ -372,6 +379,19 @@ type Tx interface {
 	// PurgePreviews removes for good up to limit previews that ended before the given
 	// time, and returns how many.
 	PurgePreviews(ctx context.Context, before time.Time, limit int) (int, error)
+
+	// CreateSession stores a session, or a link, and the hash of its token.
+	CreateSession(ctx context.Context, s Session, token KeyHash) error
+	// TakeLink removes the link of a token that has not ended, and returns it.
+	TakeLink(ctx context.Context, hash KeyHash, now time.Time) (Session, error)
+	// TouchSession stores when a session was used, unless a later time is stored.
+	TouchSession(ctx context.Context, workspaceID, appID, id ID, at time.Time) error
+	// EndSession removes a session of an app, and EndSessions all of them and its links.
+	EndSession(ctx context.Context, workspaceID, appID, id ID) error
+	EndSessions(ctx context.Context, workspaceID, appID ID) error
+	// PurgeSessions removes up to limit sessions and links that ended before the given
+	// time, the oldest first, and returns how many.
+	PurgeSessions(ctx context.Context, before time.Time, limit int) (int, error)
 
 	// LockWebhooks keeps other transactions from creating webhooks of a workspace, and
 	// returns how many it has.

@@ -87,6 +87,9 @@ type Server struct {
 	MaxContent    int64          `help:"Largest content of a page, in bytes as sent, up to 8388608 (default ${default})." default:"1048576" env:"GALLEY_MAX_CONTENT" placeholder:"BYTES"`
 	DrainDelay    time.Duration  `help:"How long to keep serving after SIGTERM while /readyz fails, so that load balancers notice (default ${default})." default:"1s" env:"GALLEY_DRAIN_DELAY" placeholder:"DURATION"`
 	SiteRetention time.Duration  `help:"How long a deleted site can be restored; 0 is until the next hourly purge (default ${default})." default:"30d" env:"GALLEY_SITE_RETENTION" placeholder:"DURATION"`
+	NoConsole     bool           `help:"Leave the console out: serve the REST API alone." name:"no-console" env:"GALLEY_NO_CONSOLE"`
+	Idle          time.Duration  `help:"How long somebody stays signed in to the console without using it (default ${default})." name:"console-idle" default:"12h" env:"GALLEY_CONSOLE_IDLE" placeholder:"DURATION"`
+	Session       time.Duration  `help:"How long somebody stays signed in to the console at most (default ${default})." name:"console-session" default:"7d" env:"GALLEY_CONSOLE_SESSION" placeholder:"DURATION"`
 	LogLevel      string         `help:"Lowest level to log: debug, info, warn or error (default ${default})." default:"info" enum:"debug,info,warn,error" env:"GALLEY_LOG_LEVEL" placeholder:"LEVEL"`
 
 	WebhookAllowNetworks Networks `help:"Networks that webhooks may reach although they are not globally reachable: comma-separated addresses or networks (default none)." env:"GALLEY_WEBHOOK_ALLOW_NETWORKS" placeholder:"NETWORKS"`

@@ -68,6 +68,7 @@ type API struct {
 	router     router
 	open       map[string]http.HandlerFunc // paths that need no key
 	internal   map[string]operator         // paths for operators
+	console    http.Handler                // nil: there is none
 }
 
 // New creates the handler.
@@ -93,6 +94,7 @@ type request struct {
 	id         string
 	start      time.Time
 	credential string // the key as sent: never logged, never stored
+	session    string // the token of the console's session in place of a key; "": none
 	who        service.Caller
 	endpoint   *endpoint
 	pattern    string            // of the path, for logs and metrics
@@ -123,9 +125,12 @@ var fixedHeaders = []header{
 }
 
 // ServeHTTP handles a request and records it in the log and the metrics.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.serveAs(w, r, "") }
+
+// serveAs is ServeHTTP for a request of a session of the console, if there is one.
+func (a *API) serveAs(w http.ResponseWriter, r *http.Request, session string) {
 	start := time.Now()
-	req := &request{Request: r, id: cms.NewID().String(), start: start, pattern: unmatched, unread: r.ContentLength != 0}
+	req := &request{Request: r, session: session, id: cms.NewID().String(), start: start, pattern: unmatched, unread: r.ContentLength != 0}
 	out := &responseWriter{ResponseWriter: w, request: req, admission: a.admission}
 	h := w.Header()
 	for _, fixed := range a.headers {
@@ -162,6 +167,11 @@ func (a *API) serve(w *responseWriter, r *request) {
 		}
 		w.shared = true
 		open(w, r.Request)
+		return
+	}
+	if a.console != nil && r.session == "" && isConsole(path) {
+		r.pattern, r.unread = consolePath, false
+		a.console.ServeHTTP(w, r.Request)
 		return
 	}
 	if len(a.origins) > 0 {

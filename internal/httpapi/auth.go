@@ -61,8 +61,20 @@ func hasCredential(r *request) bool {
 	return len(r.Header["X-Api-Key"]) > 0 || len(r.Header["Authorization"]) > 0
 }
 
-// credential returns the key, which must be in one header only.
+// credential returns the key, which must be in one header only, or the token of a
+// session. A token in a header is no key.
 func credential(r *request) (string, error) {
+	if r.session != "" {
+		return r.session, nil
+	}
+	key, err := headerKey(r)
+	if _, isToken := cms.ParseSessionToken(key); isToken {
+		return "", cms.ErrUnauthorized
+	}
+	return key, err
+}
+
+func headerKey(r *request) (string, error) {
 	keys, bearers := r.Header["X-Api-Key"], r.Header["Authorization"]
 	if len(keys) > 0 && len(bearers) > 0 {
 		return "", cms.BadField("authorization", "must not be sent beside x-api-key")
@@ -102,9 +114,13 @@ func (l *Limits) admitCredential(h http.Header, r *request) error {
 
 // credentialBucket names the bucket of a credential. An app that was created by
 // an app shares its bucket, unless the operator set a rate for it, and previews share
-// that of their site's key.
+// that of their site's key. The console has a bucket of its own, so that a person does
+// not take from a program.
 func credentialBucket(who service.Caller) string {
 	switch {
+	case who.Session != nil:
+		who.Session = nil
+		return "console:" + credentialBucket(who)
 	case who.App == nil:
 		return "site:" + who.Site.ID.String()
 	case who.App.Rate == "" && who.App.MadeBy != cms.NoID:

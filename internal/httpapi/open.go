@@ -29,10 +29,7 @@ func (a *API) openHandlers(document []byte) map[string]http.HandlerFunc {
 	handlers := map[string]http.HandlerFunc{
 		"/healthz": func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, 200, encode(Status{"ok"})) },
 		"/readyz":  a.readiness,
-		"/": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Location", "/docs")
-			w.WriteHeader(http.StatusFound)
-		},
+		"/":        redirectTo("/docs"),
 		"/openapi.json": func(w http.ResponseWriter, _ *http.Request) {
 			writeJSON(w, 200, document)
 		},
@@ -50,6 +47,13 @@ func (a *API) openHandlers(document []byte) map[string]http.HandlerFunc {
 		handlers[address] = docsFile(file.Name())
 	}
 	return handlers
+}
+
+func redirectTo(path string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", path)
+		w.WriteHeader(http.StatusFound)
+	}
 }
 
 // docsFile serves an embedded file; large ones are embedded compressed.

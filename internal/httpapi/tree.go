@@ -23,13 +23,16 @@ type SegmentPage struct {
 	Title    *string         `json:"title" doc:"Page title." example:"Blog"`
 	Status   *cms.PageStatus `json:"status" doc:"How the draft compares with what is live; null in other versions."`
 	IsOnline bool            `json:"isOnline" doc:"Whether the page is online." example:"true"`
+
+	UpdatedAt timestamp `json:"updatedAt" doc:"Last update time."`
+	Overrides []string  `json:"overrides,omitzero" doc:"In a locale other than the default: the fields that are its own." example:"[\"title\"]"`
 }
 
 func newPathSegment(s service.PathSegment) PathSegment {
 	w := PathSegment{Object: "pathSegment", Pathname: s.Pathname, RouteID: nullID(s.RouteID), HasChildren: s.Count > 0, Count: s.Count}
 	if s.Page != nil {
 		page := newPage(*s.Page)
-		w.Page = &SegmentPage{ID: page.ID, Title: page.Title, IsOnline: page.IsOnline}
+		w.Page = &SegmentPage{ID: page.ID, Title: page.Title, IsOnline: page.IsOnline, UpdatedAt: page.UpdatedAt, Overrides: page.Overrides}
 		if page.Status != "" {
 			w.Page.Status = &page.Status
 		}

@@ -16,6 +16,7 @@ type Caller struct {
 	App     *cms.App
 	Site    *cms.Site    // set for a Site key and for a preview
 	Preview *cms.Preview // set for a preview
+	Session *cms.Session // set for an app that somebody is signed in to the console with
 
 	Ends    *time.Time // when the key stops working; nil: it does not
 	Request Request    // for the audit trail
@@ -36,6 +37,9 @@ func (c Caller) ID() cms.ID {
 func (c Caller) Subjects() []cms.Subject {
 	if c.Preview != nil {
 		return []cms.Subject{{ID: c.Preview.ID}, {ID: c.Site.ID}}
+	}
+	if c.Session != nil {
+		return []cms.Subject{{ID: c.App.ID}, {ID: c.Session.ID}}
 	}
 	return []cms.Subject{{ID: c.ID()}}
 }
@@ -109,6 +113,8 @@ func (s *Service) findKey(ctx context.Context, key string, now time.Time) (known
 			known.Ends = &known.Preview.ExpiresAt
 			*known.Site, err = s.store.Site(ctx, known.Preview.SiteID)
 		}
+	} else if token, ok := cms.ParseSessionToken(key); ok {
+		known.App, known.Session, known.Ends, err = s.findSession(ctx, token, now)
 	}
 	switch {
 	case cms.CodeOf(err) == cms.CodeNotFound, known.App == nil && (known.Site == nil || known.Site.DeletedAt != nil):
@@ -120,7 +126,7 @@ func (s *Service) findKey(ctx context.Context, key string, now time.Time) (known
 	return known, err
 }
 
-// usage remembers when apps and previews were last used, so that a request need
+// usage remembers when apps, sessions and previews were last used, so that a request need
 // not write it.
 type usage struct {
 	mu   sync.Mutex
@@ -128,28 +134,46 @@ type usage struct {
 }
 
 type use struct {
-	ownerID cms.ID // the workspace of an app, the site of a preview
-	preview bool
+	kind    cms.Kind
+	ownerID cms.ID // the workspace of an app or a session, the site of a preview
+	appID   cms.ID // of a session
 	at      time.Time
 }
 
-// note notes the use of an app or a preview. The use of a Site key is not noted.
+// note notes the use of an app, a session or a preview. The use of a Site key is not
+// noted.
 func (u *usage) note(who Caller, at time.Time) {
-	noted := use{at: at}
-	switch {
-	case who.App != nil:
-		noted.ownerID = who.App.WorkspaceID
-	case who.Preview != nil:
-		noted.ownerID, noted.preview = who.Site.ID, true
-	default:
-		return
-	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.used[who.ID()] = noted
+	switch {
+	case who.App != nil:
+		u.used[who.App.ID] = use{kind: cms.KindApp, ownerID: who.App.WorkspaceID, at: at}
+		if who.Session != nil {
+			u.used[who.Session.ID] = use{kind: cms.KindSession, ownerID: who.App.WorkspaceID, appID: who.App.ID, at: at}
+		}
+	case who.Preview != nil:
+		u.used[who.Preview.ID] = use{kind: cms.KindPreview, ownerID: who.Site.ID, at: at}
+	}
 }
 
-// SaveUsage stores when apps and previews were last used.
+// last is when something was used that is not stored yet.
+func (u *usage) last(id cms.ID) time.Time {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.used[id].at
+}
+
+func (u use) save(ctx context.Context, tx cms.Tx, id cms.ID) error {
+	switch u.kind {
+	case cms.KindSession:
+		return tx.TouchSession(ctx, u.ownerID, u.appID, id, u.at)
+	case cms.KindPreview:
+		return tx.TouchPreview(ctx, u.ownerID, id, u.at)
+	}
+	return tx.TouchApp(ctx, u.ownerID, id, u.at)
+}
+
+// SaveUsage stores when apps, sessions and previews were last used.
 func (s *Service) SaveUsage(ctx context.Context) error {
 	s.usage.mu.Lock()
 	used := s.usage.used
@@ -161,11 +185,7 @@ func (s *Service) SaveUsage(ctx context.Context) error {
 	return s.write(ctx, func(tx cms.Tx) error {
 		// All nodes use one order, or two could deadlock.
 		for _, id := range cms.SortIDs(slices.Collect(maps.Keys(used))) {
-			touch := tx.TouchApp
-			if used[id].preview {
-				touch = tx.TouchPreview
-			}
-			if err := touch(ctx, used[id].ownerID, id, used[id].at); err != nil {
+			if err := used[id].save(ctx, tx, id); err != nil {
 				return err
 			}
 		}

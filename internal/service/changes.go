@@ -187,6 +187,16 @@ func (r *recordingTx) PurgeHistory(ctx context.Context, siteID cms.ID, seq int64
 	return r.Tx.PurgeHistory(ctx, siteID, seq)
 }
 
+func (r *recordingTx) EndSession(ctx context.Context, workspaceID, appID, id cms.ID) error {
+	r.note(cms.Subject{ID: id})
+	return r.Tx.EndSession(ctx, workspaceID, appID, id)
+}
+
+func (r *recordingTx) EndSessions(ctx context.Context, workspaceID, appID cms.ID) error {
+	r.note(cms.Subject{ID: appID}) // of all its sessions
+	return r.Tx.EndSessions(ctx, workspaceID, appID)
+}
+
 func (r *recordingTx) note(changed cms.Subject) {
 	if !slices.Contains(r.changed, changed) {
 		r.changed = append(r.changed, changed)

@@ -42,6 +42,9 @@ type Service struct {
 
 	EventRetention time.Duration // 0: forever
 
+	ConsoleIdle    time.Duration // how long a session of the console lasts unused
+	ConsoleSession time.Duration // and at most
+
 	store      Store
 	clock      func() time.Time
 	encode     AuditState
@@ -69,6 +72,7 @@ type AuditState func(resource any) []byte
 func New(store Store, clock func() time.Time, encode AuditState) *Service {
 	return &Service{
 		store: store, clock: clock, encode: encode, Guard: DefaultGuard, EventRetention: DefaultEventRetention, positions: newPositions(), events: newEventLog(),
+		ConsoleIdle: DefaultConsoleIdle, ConsoleSession: DefaultConsoleSession,
 		usage:        usage{used: map[cms.ID]use{}},
 		webhooks:     newWebhookNode(),
 		bigWork:      bigWork{jobs: newSemaphores(1, maxBigJobs)},

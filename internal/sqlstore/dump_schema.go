@@ -23,9 +23,11 @@ type schema struct {
 }
 
 // stored are the tables whose rows are in a backup. The index of searches is derived
-// from them: a load marks the pages that it stores.
+// from them: a load marks the pages that it stores. A backup signs nobody in.
 func (s *schema) stored() []string {
-	return slices.DeleteFunc(slices.Clone(s.names), func(name string) bool { return strings.HasPrefix(name, "search_") })
+	return slices.DeleteFunc(slices.Clone(s.names), func(name string) bool {
+		return strings.HasPrefix(name, "search_") || name == "console_session"
+	})
 }
 
 type table struct {

@@ -25,6 +25,7 @@ func execute(t *testing.T, database, statement string) {
 
 // backToVersion2 takes back what the migrations since have done.
 const backToVersion2 = `delete from goose_db_version where version_id >= 3;
+	drop table console_session;
 	drop table event;
 	drop table event_pending;
 	drop table site_label;

@@ -327,6 +327,7 @@ func useEverything(t *testing.T, q queries, site cms.Site) {
 	do(t, useContents(ctx, q, site.ID))
 	useSearch(t, q, site, locale)
 	usePreviews(t, q, site.ID, list)
+	useSessions(t, q, app)
 	do(t, useWebhooks(ctx, q, site))
 	do(t, q.HideLocale(ctx, site.ID, locale.ID))
 	do(t, q.ShowLocale(ctx, site.ID, locale.ID))
@@ -453,6 +454,29 @@ func useContents(ctx context.Context, q queries, siteID cms.ID) error {
 	}
 	_, err := q.PurgeContents(ctx, siteID, time.Unix(0, 0), []cms.Digest{contents[0].Digest, contents[1].Digest})
 	return err
+}
+
+func useSessions(t *testing.T, q queries, app cms.App) {
+	t.Helper()
+	ctx, now := t.Context(), time.Now()
+	session := cms.NewSession(app, cms.KeyHash{1}, "", now, time.Hour)
+	link := cms.NewSession(app, cms.KeyHash{1}, "", now, time.Hour)
+	link.IsLink = true
+	do(t, q.CreateSession(ctx, session, cms.KeyHash{4}))
+	do(t, q.CreateSession(ctx, link, cms.KeyHash{5}))
+	_, err := q.SessionByToken(ctx, cms.KeyHash{4}, now)
+	do(t, err)
+	_, err = q.TakeLink(ctx, cms.KeyHash{5}, now)
+	do(t, err)
+	_, err = q.Sessions(ctx, app.WorkspaceID, app.ID, now)
+	do(t, err)
+	_, err = q.CurrentKey(ctx, app.WorkspaceID, app.ID)
+	do(t, err)
+	do(t, q.TouchSession(ctx, app.WorkspaceID, app.ID, session.ID, now.Add(time.Minute)))
+	if n, err := q.PurgeSessions(ctx, now.Add(2*time.Hour), 10); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	do(t, q.EndSessions(ctx, app.WorkspaceID, app.ID))
 }
 
 func usePreviews(t *testing.T, q queries, siteID cms.ID, list cms.ListQuery) {

@@ -95,6 +95,14 @@ var suite = []struct {
 	{"preview/last use moves forward only", previewTouch},
 	{"preview/purge removes those that ended first", previewPurge},
 
+	{"console session/kept as given", sessionKept},
+	{"console session/found until its end", sessionFound},
+	{"console session/a link is taken once", sessionLink},
+	{"console session/list of an app", sessionList},
+	{"console session/last use moves forward only", sessionTouch},
+	{"console session/purge removes those that ended first", sessionPurge},
+	{"console session/the current key of an app", sessionCurrentKey},
+
 	{"publishurl/kept in order", publishURLsKept},
 	{"publishurl/as an event shows them", publishURLsOfEvents},
 	{"publishurl/purged with the publish and the site", publishURLsPurged},

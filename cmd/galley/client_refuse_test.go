@@ -264,7 +264,7 @@ func TestClientFollowsEvents(t *testing.T) {
 		return strings.Contains(p.stdout.String(), "\n")
 	})
 	line, _, _ := strings.Cut(p.stdout.String(), "\n")
-	if list := server.must(t, 200, s.vars["KEY"], "GET", "/v2/events?types=site.created", "").body; !strings.Contains(list, line) {
+	if list := server.must(t, 200, s.vars["KEY"], "GET", "/v2/events?types=site.created", "").body; !strings.HasPrefix(line, `{"object":"event"`) || !strings.Contains(list, line) {
 		t.Errorf("printed %s, the interface has %s", line, list)
 	}
 	p.signal(t, syscall.SIGINT)

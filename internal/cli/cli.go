@@ -64,7 +64,7 @@ func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	config.ForgetEmptyVariables()
 	parser, err := kong.New(&commands{},
 		kong.Name("galley"),
-		kong.Description("Galley manages the content of websites over a REST API.\n\nStart the server with 'galley serve'. Get help with 'galley help COMMAND'."),
+		kong.Description("Galley manages the content of websites over a REST API.\n\nStart a server with 'galley serve', sign in to one with 'galley login URL'. Get help with 'galley help COMMAND'."),
 		kong.Writers(out, errOut),
 		kong.Exit(func(code int) { exit = code }),
 		config.Durations,

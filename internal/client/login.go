@@ -2,8 +2,10 @@ package client
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"strings"
@@ -92,20 +94,24 @@ func (c *loginCommand) readKey(t *Terminal) (string, error) {
 	return key, nil
 }
 
-// askSecret reads a line that the terminal does not show.
+// askSecret reads a line that the terminal does not show, from before the question on.
 func askSecret(t *Terminal, question string) (string, error) {
 	file := int(t.In.Fd())
-	before, err := term.GetState(file)
+	before, err := term.MakeRaw(file)
 	if err != nil {
 		return "", err
 	}
-	_, _ = fmt.Fprint(t.Err, question)
 	secret, err := t.await(func() (string, error) {
-		typed, err := term.ReadPassword(file)
-		_, _ = fmt.Fprintln(t.Err)
-		return string(typed), err
+		return term.NewTerminal(struct {
+			io.Reader
+			io.Writer
+		}{t.In, t.Err}, "").ReadPassword(question)
 	})
-	return secret, errors.Join(err, term.Restore(file, before)) // an interrupt leaves it silent
+	err = errors.Join(err, term.Restore(file, before))
+	if errors.Is(err, io.EOF) { // Ctrl-C is a character now
+		err = context.Canceled
+	}
+	return secret, err
 }
 
 type logoutCommand struct {

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	"github.com/goccy/go-yaml"
 )
 
 // show prints the response that was kept by raw, if its request succeeded.
@@ -50,10 +48,10 @@ func (s *Session) Show(document []byte) error {
 		return s.print(cell(field(value, "id"), false) + "\n")
 	case "table":
 		var rows [][]string
-		object, _ := value.(yaml.MapSlice)
-		for _, item := range object {
-			if item.Key != "object" {
-				rows = append(rows, []string{heading(item.Key.(string)), cell(item.Value, false)})
+		fields, _ := value.(object)
+		for _, f := range fields {
+			if f.name != "object" {
+				rows = append(rows, []string{heading(f.name), cell(f.value, false)})
 			}
 		}
 		return s.print(layOut(rows, 0)) // a key must not be cut
@@ -105,11 +103,9 @@ func (s *Session) ShowList(list []byte, columns ...string) error {
 // encode prints JSON as the server sent it, indented on a terminal, or YAML.
 func (s *Session) encode(document []byte, value any) error {
 	if s.output == "yaml" {
-		text, err := yaml.MarshalWithOptions(value, yaml.UseLiteralStyleIfMultiline(true))
-		if err != nil {
-			return err
-		}
-		return s.print(string(text))
+		var b strings.Builder
+		writeYAML(&b, value, "")
+		return s.print(b.String())
 	}
 	var b bytes.Buffer
 	if !isTerminal(s.Out) {
@@ -120,8 +116,15 @@ func (s *Session) encode(document []byte, value any) error {
 	return s.print(strings.TrimSuffix(b.String(), "\n") + "\n")
 }
 
-// ordered decodes JSON and keeps the order of the fields. Objects are of type
-// yaml.MapSlice, and lists of type []any.
+// object is a JSON object with the order of its fields.
+type object []member
+
+type member struct {
+	name  string
+	value any
+}
+
+// ordered decodes JSON. Its values are nil, bool, json.Number, string, []any and object.
 func ordered(document []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(document))
 	d.UseNumber()
@@ -142,7 +145,7 @@ func orderedValue(d *json.Decoder) (any, error) {
 	}
 	switch token {
 	case json.Delim('{'):
-		object := yaml.MapSlice{}
+		fields := object{}
 		for d.More() {
 			name, err := d.Token()
 			if err != nil {
@@ -152,10 +155,10 @@ func orderedValue(d *json.Decoder) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			object = append(object, yaml.MapItem{Key: name, Value: value})
+			fields = append(fields, member{name.(string), value})
 		}
 		_, err = d.Token() // the end
-		return object, err
+		return fields, err
 	case json.Delim('['):
 		list := []any{}
 		for d.More() {
@@ -168,27 +171,21 @@ func orderedValue(d *json.Decoder) (any, error) {
 		_, err = d.Token()
 		return list, err
 	}
-	if number, ok := token.(json.Number); ok {
-		if n, err := strconv.ParseInt(number.String(), 10, 64); err == nil {
-			return n, nil
-		}
-		return number.Float64()
-	}
 	return token, nil
 }
 
 // field returns a field of an object, whose name may be a path such as actor.name.
-func field(object any, name string) any {
+func field(value any, name string) any {
 	for part := range strings.SplitSeq(name, ".") {
-		fields, _ := object.(yaml.MapSlice)
-		object = nil
-		for _, item := range fields {
-			if item.Key == part {
-				object = item.Value
+		fields, _ := value.(object)
+		value = nil
+		for _, f := range fields {
+			if f.name == part {
+				value = f.value
 			}
 		}
 	}
-	return object
+	return value
 }
 
 // identity returns what other commands call an item by.
@@ -241,13 +238,13 @@ func cell(value any, short bool) string {
 			return "-"
 		}
 		return strings.Join(words, ", ")
-	case yaml.MapSlice:
+	case object:
 		if field(v, "object") != nil && field(v, "id") != nil {
 			return cell(field(v, "id"), short) // a resource of its own
 		}
 		words := make([]string, len(v))
-		for i, item := range v {
-			words[i] = fmt.Sprintf("%s: %s", item.Key, cell(item.Value, short))
+		for i, f := range v {
+			words[i] = fmt.Sprintf("%s: %s", f.name, cell(f.value, short))
 		}
 		return "{" + strings.Join(words, ", ") + "}"
 	}

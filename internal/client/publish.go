@@ -18,12 +18,12 @@ type publishCommand struct {
 	Flags
 	selectionFlags
 	yesFlag
+	confirmFlag
 
-	Site    string                `arg:"" help:"The site: its id, name, origin or label."`
-	Plan    string                `help:"Publish only if the changes are still those that 'galley changes' showed with this plan. Nothing is asked then." placeholder:"HASH"`
-	At      galley.Opt[time.Time] `help:"Publish the draft as it is at this time." placeholder:"TIME"`
-	Name    galley.Opt[string]    `help:"Name of the publish." placeholder:"NAME"`
-	Confirm bool                  `help:"Publish even if many live pages disappear."`
+	Site string                `arg:"" help:"The site: its id, name, origin or label."`
+	Plan string                `help:"Publish only if the changes are still those that 'galley changes' showed with this plan. Nothing is asked then." placeholder:"HASH"`
+	At   galley.Opt[time.Time] `help:"Publish the draft as it is at this time." placeholder:"TIME"`
+	Name galley.Opt[string]    `help:"Name of the publish." placeholder:"NAME"`
 }
 
 func (c *publishCommand) Run(s *Session) error {

@@ -120,6 +120,11 @@ type yesFlag struct {
 	Yes bool `help:"Do it without asking." short:"y"`
 }
 
+// confirmFlag lets pass what the server would refuse as a mistake.
+type confirmFlag struct {
+	Confirm bool `help:"Do it even if many pages disappear."`
+}
+
 type sitesDeleteCommand struct {
 	siteArgument
 	yesFlag
@@ -200,6 +205,7 @@ type sitesDiscardCommand struct {
 	siteArgument
 	selectionFlags
 	yesFlag
+	confirmFlag
 }
 
 func (c *sitesDiscardCommand) Run(s *Session) error {
@@ -214,7 +220,7 @@ func (c *sitesDiscardCommand) Run(s *Session) error {
 	if err := s.confirm(c.Yes, "Discard the changes of the site %s that are not published?", printable(site.Name)); err != nil {
 		return err
 	}
-	_, err = s.Client.Sites.Discard(s.ctx(), site.ID, galley.Discard{Selection: selection, Confirm: true}, s.raw())
+	_, err = s.Client.Sites.Discard(s.ctx(), site.ID, galley.Discard{Selection: selection, Confirm: c.Confirm}, s.raw())
 	return s.show(err)
 }
 

@@ -9,28 +9,28 @@ import (
 )
 
 // check notes what is wrong with the resources of a bundle together.
-func check(s *state, problems *Problems) {
-	checkLocales(s, problems)
-	checkUnique(s.redirects, problems, sourceField, localeField)
-	checkIDs("locale", s.locales, problems)
-	checkIDs("route", s.routes, problems)
-	checkIDs("redirect", s.redirects, problems)
-	checkIDs("page", pageResources(s.pages), problems)
+func check(s *state, found *problems) {
+	checkLocales(s, found)
+	checkUnique(s.redirects, found, sourceField, localeField)
+	checkIDs("locale", s.locales, found)
+	checkIDs("route", s.routes, found)
+	checkIDs("redirect", s.redirects, found)
+	checkIDs("page", pageResources(s.pages), found)
 	for _, r := range s.redirects {
 		redirect := cms.Redirect{Source: r.text(sourceField), Target: r.text(targetField)}
 		if redirect.Source != "" && redirect.Check() != nil {
-			problems.add(r.where.file, r.where.at(targetField), "target may end in /* only if the source does")
+			found.add(r.where.file, r.where.at(targetField), "target may end in /* only if the source does")
 		}
 		if code := r.text(localeField); code != "" && !slices.Contains(s.codes(), code) {
-			problems.add(r.where.file, r.where.at(localeField), "%s is no locale of %s", code, localesFile)
+			found.add(r.where.file, r.where.at(localeField), "%s is no locale of %s", code, localesFile)
 		}
 	}
 	for _, p := range s.pages {
 		if p.movedFrom != "" && p.movedFrom == p.pathname() {
-			problems.add(p.where.file, p.where.at(movedFromField), "movedFrom must differ from the pathname")
+			found.add(p.where.file, p.where.at(movedFromField), "movedFrom must differ from the pathname")
 		}
 	}
-	checkPathnames(s, problems)
+	checkPathnames(s, found)
 }
 
 func pageResources(pages []*page) []resource {
@@ -43,14 +43,14 @@ func pageResources(pages []*page) []resource {
 
 // checkLocales checks that the default locale is there, and that no two locales have one
 // code or are served at one place.
-func checkLocales(s *state, problems *Problems) {
+func checkLocales(s *state, found *problems) {
 	if len(s.locales) == 0 {
 		return // the file is missing or wrong
 	}
 	if !slices.Contains(s.codes(), s.defaultLocale()) {
-		problems.add(localesFile, 0, "has no locale %s, which is the defaultLocale of %s", s.defaultLocale(), siteFile)
+		found.add(localesFile, 0, "has no locale %s, which is the defaultLocale of %s", s.defaultLocale(), siteFile)
 	}
-	checkUnique(s.locales, problems, localeField)
+	checkUnique(s.locales, found, localeField)
 	site := cms.Site{DefaultLocaleID: cms.NewID()}
 	if origin, ok := s.site["hostOrigin"].(string); ok {
 		site.HostOrigin = &origin
@@ -63,7 +63,7 @@ func checkLocales(s *state, problems *Problems) {
 		}
 		place := site.Place(locale)
 		if other, taken := places[place]; taken && other != locale.Code {
-			problems.add(localesFile, l.where.line, "%s and %s would be served at the same origin and path prefix", other, locale.Code)
+			found.add(localesFile, l.where.line, "%s and %s would be served at the same origin and path prefix", other, locale.Code)
 		}
 		places[place] = locale.Code
 	}
@@ -77,7 +77,7 @@ func optional(v values, field string) *string {
 }
 
 // checkUnique notes resources that have the same values in some fields.
-func checkUnique(list []resource, problems *Problems, fields ...string) {
+func checkUnique(list []resource, found *problems, fields ...string) {
 	first := map[string]resource{}
 	for _, r := range list {
 		var key strings.Builder
@@ -88,21 +88,21 @@ func checkUnique(list []resource, problems *Problems, fields ...string) {
 			continue // a problem already
 		}
 		if other, taken := first[key.String()]; taken {
-			problems.add(r.where.file, r.where.at(fields[0]), "%s is already in line %d", r.text(fields[0]), other.where.line)
+			found.add(r.where.file, r.where.at(fields[0]), "%s is already in line %d", r.text(fields[0]), other.where.line)
 			continue
 		}
 		first[key.String()] = r
 	}
 }
 
-func checkIDs(kind string, list []resource, problems *Problems) {
+func checkIDs(kind string, list []resource, found *problems) {
 	first := map[string]source{}
 	for _, r := range list {
 		if r.id == "" {
 			continue
 		}
 		if other, taken := first[r.id]; taken {
-			problems.add(r.where.file, r.where.at(idField), "id is already that of another %s, %s:%d", kind, other.file, other.at(idField))
+			found.add(r.where.file, r.where.at(idField), "id is already that of another %s, %s:%d", kind, other.file, other.at(idField))
 			continue
 		}
 		first[r.id] = r.where
@@ -123,7 +123,7 @@ func (p *page) claims(codes []string) []claim {
 
 // checkPathnames notes pathnames that several pages, routes or redirects would have in a
 // locale.
-func checkPathnames(s *state, problems *Problems) {
+func checkPathnames(s *state, found *problems) {
 	holders := map[claim]source{}
 	codes := s.codes()
 	take := func(where source, field string, claims ...claim) bool {
@@ -133,7 +133,7 @@ func checkPathnames(s *state, problems *Problems) {
 				line = own
 			}
 			if other, taken := holders[c]; taken {
-				problems.add(where.file, line, "%s is already a pathname of %s in %s", c.pathname, other.file, c.locale)
+				found.add(where.file, line, "%s is already a pathname of %s in %s", c.pathname, other.file, c.locale)
 				return false // once is enough
 			}
 		}

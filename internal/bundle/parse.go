@@ -15,7 +15,7 @@ import (
 // parsed is a YAML file whose problems are noted, all of them.
 type parsed struct {
 	file     string
-	problems *Problems
+	problems *problems
 }
 
 // parse returns the content of a YAML file, or nil if it has none.

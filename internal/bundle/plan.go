@@ -63,7 +63,7 @@ type Plan struct {
 	progress Progress
 	site     *state // as its settings will be, with its pages as they are
 	bundle   *state
-	problems Problems
+	problems problems
 	// publishes says that Publish follows, and waiting are the routes that are left to it.
 	publishes bool
 	waiting   []Change

@@ -21,27 +21,29 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
 }
 
-// Problems are all problems of a bundle, by file and line.
-type Problems []Problem
+// InvalidError is everything that is wrong with a bundle, by file and line.
+type InvalidError struct{ Problems []Problem }
 
-func (p Problems) Error() string {
-	lines := make([]string, len(p))
-	for i, problem := range p {
+func (e *InvalidError) Error() string {
+	lines := make([]string, len(e.Problems))
+	for i, problem := range e.Problems {
 		lines[i] = problem.String()
 	}
 	return strings.Join(lines, "\n")
 }
 
-// add notes a problem.
-func (p *Problems) add(file string, line int, format string, args ...any) {
+// problems collects what is wrong with a bundle.
+type problems []Problem
+
+func (p *problems) add(file string, line int, format string, args ...any) {
 	*p = append(*p, Problem{file, line, fmt.Sprintf(format, args...)})
 }
 
 // err returns the problems in order, or nil if there are none.
-func (p Problems) err() error {
+func (p problems) err() error {
 	if len(p) == 0 {
 		return nil
 	}
 	slices.SortStableFunc(p, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
-	return p
+	return &InvalidError{p}
 }

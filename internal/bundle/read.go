@@ -22,7 +22,7 @@ import (
 // reader reads a bundle and collects all that is wrong with it.
 type reader struct {
 	fsys     fs.FS
-	problems Problems
+	problems problems
 	state    state
 	stems    map[string]*page // by the name of their files
 }

@@ -135,8 +135,8 @@ func TestProblemsOfBundles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := read(writeFiles(t, test.files))
-			var problems Problems
-			if !errors.As(err, &problems) {
+			var invalid *InvalidError
+			if !errors.As(err, &invalid) {
 				t.Fatalf("no problems: %v", err)
 			}
 			if diff := cmp.Diff(test.want, err.Error()); diff != "" {

@@ -10,28 +10,28 @@ import (
 	galley "galley/sdk/go"
 )
 
-// Refusal is an error of the service with the files that it is about.
-type Refusal struct {
+// RefusedError is an error of the service with the files that it is about.
+type RefusedError struct {
 	lines []string
 	err   error
 }
 
-func (r *Refusal) Error() string { return strings.Join(r.lines, "\n") }
+func (r *RefusedError) Error() string { return strings.Join(r.lines, "\n") }
 
 // Unwrap returns the error of the service.
-func (r *Refusal) Unwrap() error { return r.err }
+func (r *RefusedError) Unwrap() error { return r.err }
 
 // refused says which change the service refuses.
 func refused(c Change, err error) error {
 	var e *galley.Error
 	if !errors.As(err, &e) || len(e.Details) == 0 {
-		return &Refusal{[]string{c.place() + reason(err)}, err}
+		return &RefusedError{[]string{c.place() + reason(err)}, err}
 	}
 	var lines []string
 	for _, d := range e.Details {
 		lines = append(lines, fmt.Sprintf("%s%s %s", c.place(), d.Field, d.Message))
 	}
-	return &Refusal{lines, err}
+	return &RefusedError{lines, err}
 }
 
 // place is where a message about a change begins.
@@ -76,5 +76,5 @@ func explained(err error, changeOf func(operation int) Change) error {
 	if len(lines) == 0 {
 		lines = []string{e.Message}
 	}
-	return &Refusal{lines, err}
+	return &RefusedError{lines, err}
 }

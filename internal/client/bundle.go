@@ -202,17 +202,17 @@ func (s *Session) showValue(v any) error {
 
 // bundleError gives the errors of bundles their exit codes.
 func bundleError(err error) error {
-	var problems bundle.Problems
-	var refusal *bundle.Refusal
+	var invalid *bundle.InvalidError
+	var refused *bundle.RefusedError
 	switch {
 	case errors.Is(err, bundle.ErrMovedOn):
 		return &ExitError{ExitMovedOn, err.Error()}
-	case errors.As(err, &problems):
-		return &ExitError{ExitRefused, fmt.Sprintf("the bundle has %s; nothing was done:\n%s", plural(len(problems), "problem"), problems.Error())}
+	case errors.As(err, &invalid):
+		return &ExitError{ExitRefused, fmt.Sprintf("the bundle has %s; nothing was done:\n%s", plural(len(invalid.Problems), "problem"), invalid.Error())}
 	case errors.Is(err, bundle.ErrConfirm):
 		return &ExitError{ExitRefused, err.Error() + "; confirm it with --confirm"}
-	case errors.As(err, &refusal):
-		return &ExitError{ExitRefused, "the server refuses a part of the plan; what was done before stays, and you can apply again:\n" + refusal.Error()}
+	case errors.As(err, &refused):
+		return &ExitError{ExitRefused, "the server refuses a part of the plan; what was done before stays, and you can apply again:\n" + refused.Error()}
 	}
 	return err
 }

@@ -274,6 +274,7 @@ type Tx interface {
 	// that found it empty.
 	Install(ctx context.Context, at time.Time) (bool, error)
 
+	// CreateWorkspace stores a workspace without a quota.
 	CreateWorkspace(ctx context.Context, w Workspace) error
 	// LockWorkspace is Workspace, locked.
 	LockWorkspace(ctx context.Context, id ID) (Workspace, error)

@@ -137,6 +137,37 @@ func TestBundleMovesPages(t *testing.T) {
 	})
 }
 
+// Pages, routes and redirects can take each other's pathnames.
+func TestBundleMovesPathnamesBetweenKinds(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, func(t *testing.T, store ...string) {
+		p := serve(t, nil, store...)
+		b := newBundled(t, p, nil, "/page")
+		b.edit("routes.yaml", "", "- pathname: /route\n- pathname: /other\n")
+		b.edit("redirects.yaml", "", "- source: /redirect\n  target: /elsewhere\n  status: 302\n")
+		b.run(0, "apply", "--publish")
+		exportTo(t, p, b.site, b.dir, "--ids")
+		// The page takes the source of the redirect, that takes the pathname of a route, and
+		// that takes the pathname of the page, which is still live. Two routes swap theirs.
+		b.edit("pages/page.yaml", "pathname: /page", "pathname: /redirect")
+		b.edit("redirects.yaml", "source: /redirect", "source: /route")
+		b.edit("routes.yaml", "pathname: /route", "pathname: /page")
+		if _, out := b.run(1, "apply"); !strings.Contains(out, "routes.yaml: route /page: A page or route with this pathname already exists") ||
+			!strings.Contains(out, "apply with --publish") {
+			t.Error(out)
+		}
+		b.run(0, "apply", "--publish")
+		if out, _ := b.run(0, "plan"); out != nothingToDo {
+			t.Error(out)
+		}
+		exportTo(t, p, b.site, b.dir, "--ids")
+		b.edit("routes.yaml", "/other", "/page-")
+		b.edit("routes.yaml", "/page\n", "/other\n")
+		b.edit("routes.yaml", "/page-", "/page")
+		b.apply("~ route /page -> /other\n    pathname: \"/page\" -> \"/other\"\n~ route /other -> /page\n    pathname: \"/other\" -> \"/page\"")
+	})
+}
+
 // A ring of pages that is larger than a batch can't be moved, but a chain can.
 func TestBundleMovesManyPages(t *testing.T) {
 	t.Parallel()

@@ -44,13 +44,23 @@ func (p *Plan) Apply(ctx context.Context, publishes bool, progress Progress) err
 	return ErrMovedOn
 }
 
-// covers reports whether a plan has all changes of another.
+// covers reports whether a plan has all changes of another, which was made after some of it
+// was done. A route or redirect may have been removed by then, to be created anew.
 func (p *Plan) covers(o *Plan) bool {
 	known := map[string]bool{}
 	for _, c := range p.Changes {
 		known[c.fingerprint()] = true
+		if c.Action == Move && (c.Kind == routeKind || c.Kind == redirectKind) {
+			known[c.anew().fingerprint()] = true
+		}
 	}
 	return !slices.ContainsFunc(o.Changes, func(c Change) bool { return !known[c.fingerprint()] })
+}
+
+// anew returns the change that creates a route or redirect that was removed.
+func (c Change) anew() Change {
+	s := map[string]schema{routeKind: routeFields, redirectKind: redirectFields}[c.Kind]
+	return Change{Action: Create, Kind: c.Kind, Name: c.Name, Locale: c.Locale, File: c.File, Fields: diff(s, nil, c.after.values, "")}
 }
 
 func (c Change) fingerprint() string {
@@ -120,45 +130,41 @@ func (r *run) apply(ctx context.Context) error {
 	if err := r.applySettings(ctx); err != nil {
 		return err
 	}
-	var early, redirects, routes, earlyRedirects []Change
+	// Those that are in the way of others are removed first, and created anew if need be.
+	first, then := map[string][]Change{}, map[string][]Change{}
 	for _, c := range r.Changes {
-		switch {
-		case c.Kind != routeKind && c.Kind != redirectKind:
+		if c.Kind != routeKind && c.Kind != redirectKind {
 			continue
-		case r.isInTheWay(c):
-			removal := Change{Action: Delete, Kind: c.Kind, Name: c.before.text(pathnameField) + c.before.text(sourceField), ID: c.ID, before: c.before}
-			if c.Kind == routeKind {
-				early = append(early, removal)
-			} else {
-				earlyRedirects = append(earlyRedirects, removal)
-			}
+		}
+		if r.isInTheWay(c) {
+			first[c.Kind] = append(first[c.Kind], Change{Action: Delete, Kind: c.Kind, Name: cmp.Or(c.Previous, c.Name), ID: c.ID})
 			if c.Action == Delete {
 				continue
 			}
-			c = Change{Action: Create, Kind: c.Kind, Name: c.Name, File: c.File, Fields: c.Fields, after: c.after}
+			c = c.anew()
 		}
-		if c.Kind == routeKind {
-			routes = append(routes, c)
-		} else {
-			redirects = append(redirects, c)
-		}
+		then[c.Kind] = append(then[c.Kind], c)
 	}
-	if _, err := r.applyRoutes(ctx, early); err != nil {
+	if _, err := r.applyRoutes(ctx, first[routeKind]); err != nil {
 		return err
 	}
-	if err := r.applyRedirects(ctx, earlyRedirects); err != nil {
+	if err := r.applyRedirects(ctx, first[redirectKind]); err != nil {
 		return err
 	}
 	if err := r.applyPages(ctx); err != nil {
 		return err
 	}
-	if err := r.applyRedirects(ctx, redirects); err != nil {
+	if err := r.applyRedirects(ctx, then[redirectKind]); err != nil {
 		return err
 	}
-	left, err := r.applyRoutes(ctx, routes)
+	left, err := r.applyRoutes(ctx, then[routeKind])
 	if errors.Is(err, galley.ErrConflict) && r.publishes {
 		r.waiting = left
 		return nil
+	}
+	var refused *RefusedError
+	if errors.Is(err, galley.ErrConflict) && errors.As(err, &refused) {
+		refused.lines = append(refused.lines, "a page that is still live may have this pathname: apply with --publish")
 	}
 	return err
 }

@@ -93,14 +93,15 @@ func (c *applyCommand) Run(s *Session) error {
 	if err := c.ask(s, plan); err != nil {
 		return err
 	}
+	changes := len(plan.Changes)
 	progress, done := s.steps()
 	err = plan.Apply(s.ctx(), c.Publish, progress)
 	done()
 	if err != nil {
 		return bundleError(err)
 	}
-	if len(plan.Changes) > 0 {
-		if err := s.done(nil, "Applied %s.", plural(len(plan.Changes), "change")); err != nil {
+	if changes > 0 {
+		if err := s.done(nil, "Applied %s.", plural(changes, "change")); err != nil {
 			return err
 		}
 	}

@@ -31,11 +31,9 @@ type PathArguments<Row> = Row extends `${string}{${string}}${string}{${string}}$
     ? [id: string]
     : [];
 
-type BodyArguments<O> = O extends { requestBody: { content: { "application/json": infer B } } }
-  ? [body: B]
-  : O extends { requestBody?: { content: { "application/json": infer B } } }
-    ? [body?: B]
-    : [];
+type BodyOf<O> = O extends { requestBody?: infer R } ? (R extends { content: { "application/json": infer B } } ? B : never) : never;
+
+type BodyArguments<O> = [BodyOf<O>] extends [never] ? [] : O extends { requestBody: object } ? [body: BodyOf<O>] : [body?: BodyOf<O>];
 
 type QueryOf<O> = O extends { parameters: { query?: infer Q } } ? ([NonNullable<Q>] extends [never] ? {} : NonNullable<Q>) : {};
 

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type IncomingMessage, type RequestListener, createServer, request } from "node:http";
+import { buffer } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 
 /** Serves HTTP for one test, and returns the address. */
@@ -55,12 +56,10 @@ export function flaky(url: string, seed: number): Promise<string> {
       return void w.destroy(); // while the server works
     }
     const response = await answer;
-    if (kind === 6) return void w.destroy(response.resume() && undefined); // the response is lost
+    const text = await buffer(response);
+    if (kind === 6) return void w.destroy(); // the response is lost
     w.writeHead(response.statusCode!, response.headers);
-    if (kind !== 7) return void response.pipe(w);
-    response.once("data", (part: Buffer) => {
-      w.write(part.subarray(0, part.length / 2));
-      setTimeout(() => w.destroy(), 1); // within the response
-    });
+    if (kind !== 7 || text.length === 0) return w.end(text);
+    w.write(text.subarray(0, text.length / 2), () => w.destroy()); // within the response
   });
 }

@@ -24,6 +24,7 @@ deps: ## Find or install what the tests need: PostgreSQL, Redis, proxies, Chromi
 test: deps ## Run all tests, on both database engines
 	go test -timeout 30m ./...
 	go -C sdk/go test ./...
+	cd sdk/typescript && npm test
 
 .PHONY: check
 check: generated lint test torture-short ## What CI runs: generated files fresh, lint, all tests, short torture
@@ -39,8 +40,10 @@ lint: ## Run the linters (the first run builds them, some minutes)
 	$(LINT) run ./...
 
 .PHONY: generate
-generate: ## Write the interface document to api/openapi.json
+generate: ## Write the interface document to api/openapi.json, and the types of the TypeScript client
 	go run ./cmd/galley openapi > api/openapi.json
+	@if [ -d sdk/typescript/node_modules ]; then cd sdk/typescript && npm run --silent generate; \
+	else echo "sdk/typescript/src/schema.ts was not renewed: run 'make deps', then this again"; fi
 
 .PHONY: generated
 generated: ## Fail when api/openapi.json or the formatting is stale

@@ -25,6 +25,7 @@ deps: ## Find or install what the tests need: PostgreSQL, Redis, proxies, Chromi
 test: deps ## Run all tests, on both database engines
 	go test -timeout 30m ./...
 	go -C sdk/go test ./...
+	cd sdk/typescript && npm test
 
 .PHONY: check
 check: generated lint test torture-short ## What CI runs: generated files fresh, lint, all tests, short torture
@@ -40,9 +41,11 @@ lint: ## Run the linters (the first run builds them, some minutes)
 	$(LINT) run ./...
 
 .PHONY: generate
-generate: ## Write the interface document to api/openapi.json, and the Go of the console's components
+generate: ## Write the interface document, the Go of the console's components and the types of the TypeScript client
 	$(TEMPL) generate -path internal/console
 	go run ./cmd/galley openapi > api/openapi.json
+	@if [ -d sdk/typescript/node_modules ]; then cd sdk/typescript && npm run --silent generate; \
+	else echo "sdk/typescript/src/schema.ts was not renewed: run 'make deps', then this again"; fi
 
 .PHONY: console-assets
 console-assets: ## Copy the files of other projects that the console embeds, from npm

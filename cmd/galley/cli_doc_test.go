@@ -63,6 +63,25 @@ func TestCommandLineDocument(t *testing.T) {
 	}
 }
 
+// The first steps in the README work on the command line, too.
+func TestCommandLineOfTheReadme(t *testing.T) {
+	t.Parallel()
+	server := serve(t, nil)
+	s := newShell(t, server)
+	_, script, _ := strings.Cut(readDocument(t, "../../README.md"), "```bash\n")
+	script, _, found := strings.Cut(script, "```")
+	if !found {
+		t.Fatal("the README has no commands")
+	}
+	login, rest, _ := strings.Cut(strings.ReplaceAll(script, "http://127.0.0.1:8080", server.url), "\n")
+	login, _, _ = strings.Cut(login, "#")
+	s.script(t, "echo "+s.vars["KEY"]+" | "+login+"\n"+rest)
+	page, err := os.ReadFile(filepath.Join(s.home, "shop", "pages", "about.yaml"))
+	if err != nil || !strings.Contains(string(page), "About us") {
+		t.Errorf("%v: the bundle has\n%s", err, page)
+	}
+}
+
 // script runs a block of a document in a shell that finds the program, and returns both of
 // its streams.
 func (s *shell) script(t *testing.T, script string) string {

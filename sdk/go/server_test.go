@@ -128,3 +128,38 @@ func flaky(s server, chance func(n int) int) http.Handler {
 		}
 	})
 }
+
+// The README of the project has the first steps, in Go as well.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, snippet, _ := strings.Cut(string(text), "```go\n")
+	snippet, _, found := strings.Cut(snippet, "```")
+	if !found {
+		t.Fatal("the README has no Go")
+	}
+	dir := t.TempDir()
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		"go.mod": "module readme\n\ngo 1.26\n\nrequire galley/sdk/go v0.0.0\n\nreplace galley/sdk/go => " + here + "\n",
+		"main.go": "package main\n\nimport (\n\t\"context\"\n\t\"fmt\"\n\t\"os\"\n\n\t\"galley/sdk/go\"\n)\n\nfunc main() {\n\tctx := context.Background()\n" +
+			strings.ReplaceAll(snippet, "http://127.0.0.1:8080", s.url) + "\tfmt.Println(page.Pathname, publish.Status, err)\n}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := exec.CommandContext(t.Context(), "go", "run", ".")
+	run.Dir = dir
+	run.Env = append(os.Environ(), "GALLEY_KEY="+s.key)
+	if out, err := run.CombinedOutput(); err != nil || string(out) != "/about published <nil>\n" {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -65,7 +65,7 @@ fi
 
 # The npm packages that tests run. Their lockfiles have the hashes of everything.
 cd "$(dirname "$0")/.."
-for folder in cmd/galley/testdata/runtime internal/httpapi/testdata/document; do
+for folder in cmd/galley/testdata/runtime examples/webhooks/node internal/httpapi/testdata/document; do
 	if [ $folder/node_modules/.package-lock.json -nt $folder/package-lock.json ]; then
 		echo "deps: npm packages: $folder/node_modules"
 	else

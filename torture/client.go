@@ -124,6 +124,7 @@ func (c *client) expect(status int, method, target, body string, into any) {
 // publish or an audit entry.
 type resource struct {
 	ID, Title, Key, Pathname string
+	SiteID, Type             string              // of an event
 	RequestID                string              // of an audit entry
 	Resource                 struct{ ID string } // likewise
 }

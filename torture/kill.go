@@ -43,18 +43,22 @@ const (
 	killSites   = 4
 )
 
-func killSQLite(t *trial) {
-	kills, least := pick(t, 200, 5), pick(t, 50_000, 1_000)
-	serve := func() *server { return t.serve("server", "--data", t.folder("data")) }
+func killSQLite(t *trial) { killServer(t, pick(t, 200, 5), pick(t, 50_000, 1_000), nil) }
+
+// killServer kills the only server again and again under its writers, until the least
+// number of writes is acknowledged. The receivers of webhooks, if any, hear of it.
+func killServer(t *trial, kills, least int, r *receivers) {
+	serve := func() *server { return t.serve("server", append(r.flags(), "--data", t.folder("data"))...) }
 	s := serve()
 	f := newFleet(t, s.addr, killWriters, killSites)
+	r.subscribe(s.addr)
 	var slowest time.Duration
 	killed := 0
 	defer func() {
 		t.got("kills", killed)
 		f.figures(t, least)
 		t.got("slowestReadyMs", ms(slowest))
-		t.want(t.short || slowest <= time.Second, "the server took %s to be ready again", slowest)
+		t.want(t.short || r != nil || slowest <= time.Second, "the server took %s to be ready again", slowest)
 	}()
 	cut := func(_ *writer, err error) error {
 		if errors.Is(err, errUnexpected) || errors.Is(err, errUnavailable) {
@@ -71,6 +75,7 @@ func killSQLite(t *trial) {
 			f.waitForWrites(t, quota)
 			time.Sleep(time.Duration(t.rng.IntN(20_000)) * time.Microsecond)
 			s.kill()
+			r.killed()
 		})
 		killed++
 		s = serve()
@@ -79,22 +84,31 @@ func killSQLite(t *trial) {
 		t.progress.show(killed, kills, "%d kills, %d acknowledged writes, %d lost, slowest start %s", killed, f.acknowledged(), f.lost(), slowest.Round(time.Millisecond))
 	}
 	f.inspectAll(t)
+	r.judge(s.addr)
 }
 
-func killNode(t *trial) {
+func killNode(t *trial) { killNodes(t, pick(t, 20, 3), pick(t, 3_000, 100), nil) }
+
+// killNodes kills one of several nodes again and again under their writers.
+func killNodes(t *trial, kills, least int, r *receivers) {
 	pg := startPostgres(t, "postgres")
-	o := newOutages(t, startNodes(t, pg.url("postgres")), "kills", pick(t, 20, 3), 200*time.Millisecond)
-	defer func() { o.figures(pick(t, 3_000, 100)) }()
+	o := newOutages(t, startNodes(t, pg.url("postgres"), r.flags()...), "kills", kills, 200*time.Millisecond)
+	defer func() { o.figures(least) }()
+	if r != nil {
+		r.subscribe(o.nodes.servers[0].addr)
+		o.quota = least / kills
+	}
 	for range o.wanted {
-		killOneNode(o, pg, t.rng.IntN(nodeCount))
+		killOneNode(o, pg, t.rng.IntN(nodeCount), r)
 	}
 	o.fleet.inspectAll(t)
+	r.judge(o.nodes.servers[0].addr)
 }
 
 // killOneNode kills a node under its writers and starts it again. A writer whose
 // request had a key sends it again to another node at once, and continues there;
 // the others find out later whether theirs was done.
-func killOneNode(o *outages, pg *postgres, victim int) {
+func killOneNode(o *outages, pg *postgres, victim int, r *receivers) {
 	t, n := o.trial, o.nodes
 	dead, refuge := n.servers[victim].addr, n.servers[(victim+1+t.rng.IntN(nodeCount-1))%nodeCount].addr
 	var killed atomic.Bool
@@ -116,6 +130,7 @@ func killOneNode(o *outages, pg *postgres, victim int) {
 		n.stopReader(victim)
 		killed.Store(true)
 		n.servers[victim].kill()
+		r.killed()
 		// A commit may have been in flight when its node died.
 		pg.waitUntil(fmt.Sprintf("select count(*) = 0 from pg_stat_activity where application_name = '%s'", n.name(victim)))
 		n.start(victim)

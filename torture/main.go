@@ -47,6 +47,8 @@ var runs = []run{
 	powerCutSQLiteRun,
 	killNodeRun,
 	killPostgresRun,
+	webhooksSQLiteRun,
+	webhooksNodesRun,
 	standbyPromotedRun,
 	diskFullRun,
 	backupRun,

@@ -18,14 +18,15 @@ const nodeCount = 3
 type nodes struct {
 	trial    *trial
 	database string // its address
+	flags    []string
 	servers  []*server
 	sample   sample
 	readers  []func() tally // how to stop them
 	reads    tally          // of readers that have stopped
 }
 
-func startNodes(t *trial, database string) *nodes {
-	n := &nodes{trial: t, database: database, servers: make([]*server, nodeCount), readers: make([]func() tally, nodeCount)}
+func startNodes(t *trial, database string, flags ...string) *nodes {
+	n := &nodes{trial: t, database: database, flags: flags, servers: make([]*server, nodeCount), readers: make([]func() tally, nodeCount)}
 	for i := range n.servers {
 		n.start(i)
 	}
@@ -39,7 +40,7 @@ func (n *nodes) start(i int) {
 	query := address.Query()
 	query.Set("application_name", n.name(i))
 	address.RawQuery = query.Encode()
-	n.servers[i] = n.trial.serve(n.name(i), "--database-url", address.String())
+	n.servers[i] = n.trial.serve(n.name(i), append(slices.Clone(n.flags), "--database-url", address.String())...)
 }
 
 func (n *nodes) name(i int) string { return fmt.Sprintf("node-%d", i+1) }
@@ -88,6 +89,7 @@ type outages struct {
 	name    string // of the outages, in figures
 	wanted  int
 	lead    time.Duration // between two outages, at least
+	quota   int           // how many writes come between two outages, at least
 	before  func()        // prepares each of them; nil: nothing
 	count   int
 	within  time.Duration // how long it may take until every node writes and reads again; 0: not measured
@@ -106,6 +108,7 @@ func (o *outages) once(handle func(*writer, error) error, cause func()) {
 	o.nodes.whileReading(func() {
 		o.fleet.whileWriting(o.trial, handle, func() {
 			o.sleep(o.lead + time.Duration(o.rng.IntN(400))*time.Millisecond)
+			o.fleet.waitForWrites(o.trial, o.quota)
 			cause()
 			o.sleep(100 * time.Millisecond)
 		})

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -40,6 +41,7 @@ const publishesAtATime = 2
 func (c *serveCommand) jobs(svc *service.Service, store *sqlstore.Store, registry *prometheus.Registry, log *slog.Logger) []server.Job {
 	publish := server.Job{Name: "run scheduled publishes", Every: time.Second, Run: runDuePublishes(svc, registry, log)}
 	return append(slices.Repeat([]server.Job{publish}, publishesAtATime),
+		server.Job{Name: "send to webhooks", Every: time.Second, First: time.Millisecond, Run: serveWebhooks(svc, log)},
 		server.Job{Name: "check notifications", Every: 5 * time.Second, First: time.Second, Run: checkNotifications(svc, registry, log)},
 		server.Job{Name: "measure the database", Every: time.Minute, First: time.Second, Run: measureStore(store, registry)},
 		server.Job{Name: "index pages", Every: 5 * time.Second, First: time.Second, Run: svc.IndexPages},
@@ -67,10 +69,28 @@ func (c *serveCommand) jobs(svc *service.Service, store *sqlstore.Store, registr
 			return err
 		}),
 		oneNode(svc, "purge events", time.Hour, svc.PurgeEvents),
+		oneNode(svc, "purge deliveries", time.Hour, svc.PurgeDeliveries),
 		oneNode(svc, "purge the audit log", time.Hour, func(ctx context.Context) error {
 			return svc.PurgeAudit(ctx, c.Audit)
 		}),
 	)
+}
+
+// webhookErrors is how often an error of webhooks is logged.
+const webhookErrors = 10 * time.Second
+
+// serveWebhooks sends events to webhooks until the context ends.
+func serveWebhooks(svc *service.Service, log *slog.Logger) func(context.Context) error {
+	var logged atomic.Int64
+	return func(ctx context.Context) error {
+		svc.ServeWebhooks(ctx, func(err error) {
+			now, last := time.Now().UnixNano(), logged.Load()
+			if now-last > int64(webhookErrors) && logged.CompareAndSwap(last, now) {
+				log.Error("webhooks are served later", "error", err.Error())
+			}
+		})
+		return nil
+	}
 }
 
 // checkNotifications exports whether this node receives notifications of other

@@ -20,6 +20,7 @@ import (
 	"galley/internal/cms"
 	"galley/internal/config"
 	"galley/internal/httpapi"
+	"galley/internal/outgoing"
 	"galley/internal/ratelimit"
 	"galley/internal/server"
 	"galley/internal/service"
@@ -75,12 +76,18 @@ func (c *serveCommand) Run(t *terminal) (err error) {
 			return fmt.Errorf("--listen-url: %w", err)
 		}
 	}
+	secretKey, err := c.secretKey() // in the folder of the store
+	if err != nil {
+		return err
+	}
 	for name, stats := range store.Pools() {
 		observePool(registry, name, stats)
 	}
 	svc := service.New(store, now, httpapi.AuditState)
 	svc.Guard = service.Guard{Share: c.GuardShare, Pages: c.GuardPages}
 	svc.EventRetention = c.Events
+	svc.SecretKey, svc.EncodeEvent = secretKey, httpapi.EncodeEvent
+	svc.Sender = outgoing.New("Galley/"+Version, c.WebhookAllowNetworks, nil)
 	if c.ReplicaURL != "" {
 		replica, err := store.OpenReplica(c.ReplicaURL)
 		if err != nil {

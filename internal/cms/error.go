@@ -76,6 +76,8 @@ const (
 	KindPublish   Kind = "publish"
 	KindContent   Kind = "content"
 	KindPreview   Kind = "preview"
+	KindWebhook   Kind = "webhook"
+	KindDelivery  Kind = "delivery"
 	KindAudit     Kind = "auditEntry"
 	KindEvent     Kind = "event"
 	KindAnswer    Kind = "answer" // never shown

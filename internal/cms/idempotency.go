@@ -10,8 +10,9 @@ const MaxIdempotencyKey = 255
 
 // Needs are what a request needs a right to, besides the scope.
 type Needs struct {
-	Site *ID // NoID: every site
-	App  *ID // which the caller has to cover
+	Site    *ID // NoID: every site
+	App     *ID // which the caller has to cover
+	Webhook *ID
 }
 
 // KeptAnswer is the stored answer to a keyed request.

@@ -136,6 +136,28 @@ type Reader interface {
 	// Previews lists up to q.Limit+1 previews after the cursor, by id.
 	Previews(ctx context.Context, siteID ID, q ListQuery) ([]Preview, error)
 
+	// Webhook finds a webhook of any workspace.
+	Webhook(ctx context.Context, id ID) (Webhook, error)
+	// Webhooks are all webhooks of a workspace, by id.
+	Webhooks(ctx context.Context, workspaceID ID) ([]Webhook, error)
+	// ServedWebhooks are those that a node serves.
+	ServedWebhooks(ctx context.Context, node ID) ([]ServedWebhook, error)
+	// Replays are the replays of a webhook that are not finished, oldest first.
+	Replays(ctx context.Context, webhookID ID) ([]WebhookReplay, error)
+	// EventKeys is Events without what happened: with the ids, sites, types and positions.
+	EventKeys(ctx context.Context, q EventQuery) ([]Event, error)
+	// CountEvents counts the events that a query asks for, whatever its limit, up to a
+	// position.
+	CountEvents(ctx context.Context, q EventQuery, until int64) (int, error)
+
+	Delivery(ctx context.Context, id ID) (Delivery, error)
+	DeliveriesByID(ctx context.Context, ids []ID) (map[ID]Delivery, error)
+	// Deliveries lists up to q.Limit+1 deliveries after the cursor, newest first.
+	Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error)
+	// NextDeliveries are up to limit deliveries that have a next attempt, the earliest
+	// first.
+	NextDeliveries(ctx context.Context, webhookID ID, limit int) ([]Delivery, error)
+
 	Redirect(ctx context.Context, siteID ID, version Version, id ID) (Redirect, error)
 	// LastLiveRedirect is a redirect that is not live now, as it last was.
 	LastLiveRedirect(ctx context.Context, siteID, id ID) (Redirect, error)
@@ -245,6 +267,7 @@ type Tx interface {
 	// that found it empty.
 	Install(ctx context.Context, at time.Time) (bool, error)
 
+	// CreateWorkspace stores a workspace without a quota.
 	CreateWorkspace(ctx context.Context, w Workspace) error
 	// LockWorkspace is Workspace, locked.
 	LockWorkspace(ctx context.Context, id ID) (Workspace, error)
@@ -350,6 +373,40 @@ type Tx interface {
 	// PurgePreviews removes for good up to limit previews that ended before the given
 	// time, and returns how many.
 	PurgePreviews(ctx context.Context, before time.Time, limit int) (int, error)
+
+	// LockWebhooks keeps other transactions from creating webhooks of a workspace, and
+	// returns how many it has.
+	LockWebhooks(ctx context.Context, workspaceID ID) (int, error)
+	CreateWebhook(ctx context.Context, w Webhook) error
+	// LockWebhook is Webhook, locked.
+	LockWebhook(ctx context.Context, id ID) (Webhook, error)
+	UpdateWebhook(ctx context.Context, w Webhook) error
+	// ServeWebhooks gives a node the leases of up to limit webhooks that no node has
+	// until now.
+	ServeWebhooks(ctx context.Context, node ID, now, until time.Time, limit int) error
+	// KeepServing extends all leases of a node, and StopServing ends them.
+	KeepServing(ctx context.Context, node ID, until time.Time) error
+	StopServing(ctx context.Context, node ID) error
+	// YieldWebhook ends the lease that a node has of a webhook. No other gets it before
+	// the given time.
+	YieldWebhook(ctx context.Context, id, node ID, until time.Time) error
+	// LockServed is LockWebhook for the node that serves the webhook; for any other it
+	// is not found.
+	LockServed(ctx context.Context, id, node ID) (Webhook, error)
+	// SaveReplay stores a new replay, or the new position of one.
+	SaveReplay(ctx context.Context, p WebhookReplay) error
+	DeleteReplay(ctx context.Context, webhookID, id ID) error
+
+	// LockDelivery is Delivery, locked.
+	LockDelivery(ctx context.Context, id ID) (Delivery, error)
+	// SaveDeliveries stores new deliveries, and new states of others.
+	SaveDeliveries(ctx context.Context, deliveries ...Delivery) error
+	// FailDeliveries stores that all deliveries of a webhook that are pending have
+	// failed, but for tests, and removes its replays.
+	FailDeliveries(ctx context.Context, webhookID ID) error
+	// PurgeDeliveries removes for good up to limit deliveries from before the given
+	// time, the oldest first, and returns how many.
+	PurgeDeliveries(ctx context.Context, before time.Time, limit int) (int, error)
 
 	// LockRequest locks the keyed request of a credential, and returns false if
 	// another transaction has it locked.

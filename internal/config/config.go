@@ -89,6 +89,9 @@ type Server struct {
 	SiteRetention time.Duration  `help:"How long a deleted site can be restored; 0 is until the next hourly purge (default ${default})." default:"30d" env:"GALLEY_SITE_RETENTION" placeholder:"DURATION"`
 	LogLevel      string         `help:"Lowest level to log: debug, info, warn or error (default ${default})." default:"info" enum:"debug,info,warn,error" env:"GALLEY_LOG_LEVEL" placeholder:"LEVEL"`
 
+	WebhookAllowNetworks Networks `help:"Networks that webhooks may reach although they are not globally reachable: comma-separated addresses or networks (default none)." env:"GALLEY_WEBHOOK_ALLOW_NETWORKS" placeholder:"NETWORKS"`
+	SecretKey            string   `help:"Key that encrypts the secrets of webhooks, 32 bytes in base64; the same on all nodes (default 'secret.key' in the --data folder, created at the first start)." env:"GALLEY_SECRET_KEY" placeholder:"KEY"`
+
 	Edge
 
 	BootstrapKey         string `help:"App key to create on the first start; 'galley keygen' prints one." env:"GALLEY_BOOTSTRAP_KEY" placeholder:"KEY"`

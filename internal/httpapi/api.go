@@ -216,6 +216,7 @@ func methodOf(r *request) string {
 var pathKinds = map[string]cms.Kind{
 	"appId": cms.KindApp, "siteId": cms.KindSite, "publishId": cms.KindPublish, "pageId": cms.KindPage,
 	"redirectId": cms.KindRedirect, "previewId": cms.KindPreview,
+	"webhookId": cms.KindWebhook, "deliveryId": cms.KindDelivery,
 }
 
 // respond checks everything about the request that does not depend on a resource,

@@ -76,6 +76,8 @@ func AuditState(resource any) []byte {
 		return encode(newPreview(v))
 	case cms.App:
 		return encode(newApp(v))
+	case cms.Webhook:
+		return encode(newWebhook(v))
 	case cms.Workspace:
 		return encode(struct {
 			Workspace

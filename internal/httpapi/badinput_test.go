@@ -49,7 +49,7 @@ var hostileTables = []struct {
 	{"pathname", hostilePathnames}, {"reading", hostileReads}, {"locale code", hostileLocaleCodes},
 	{"origin", hostileOrigins}, {"body", hostileBodies}, {"field", hostileFields}, {"app", hostileApps},
 	{"batch", hostileBatches}, {"publish", hostilePublishes}, {"wire", hostileWires}, {"condition", hostileConditions},
-	{"runtime", hostileRuntimeReads}, {"content", hostileContents}, {"preview", hostilePreviews},
+	{"runtime", hostileRuntimeReads}, {"content", hostileContents}, {"preview", hostilePreviews}, {"webhook", hostileWebhooks},
 }
 
 func TestHostileInput(t *testing.T) {
@@ -277,6 +277,7 @@ func newHostileWorld(t *testing.T, s *system) *hostileWorld {
 	w.addStrangers(t)
 	w.addNearMisses()
 	w.addPreviews(t)
+	w.addWebhooks(t)
 	s.must(t, 204, "DELETE", "/v2/sites/"+w.values["{gone}"], "")
 	return w
 }

@@ -299,7 +299,7 @@ func (d decoder) value(dst reflect.Value, name string) (good bool, err error) {
 	kind := d.PeekKind()
 	switch t := dst.Type(); {
 	case kind == 'n':
-		if t.Kind() != reflect.Pointer && t != typ[[]cms.ID]() {
+		if t.Kind() != reflect.Pointer && t != typ[[]cms.ID]() && t != typ[[]cms.EventType]() {
 			problem = "must not be null"
 		}
 		err = d.skip(name)

@@ -99,8 +99,12 @@ var toldBy = map[string][]string{
 	"deleteLocale":  {"locale.deleted"},
 	"restoreLocale": {"locale.restored"},
 
-	"createPreview": {"preview.created"},
-	"deletePreview": {"preview.deleted"},
+	"createPreview":       {"preview.created"},
+	"deletePreview":       {"preview.deleted"},
+	"createWebhook":       {"webhook.created"},
+	"updateWebhook":       {"webhook.updated url,types,isEnabled"},
+	"deleteWebhook":       {"webhook.deleted"},
+	"rotateWebhookSecret": {"webhook.updated secret"},
 
 	"createRoute": {"route.created"},
 	"updateRoute": {"route.updated pathname"},
@@ -125,7 +129,7 @@ var toldBy = map[string][]string{
 
 // shownAt is where a GET shows a resource, by its object.
 var shownAt = map[string]string{
-	"app": "/v2/apps/", "site": "/v2/sites/", "locale": "/v2/locales/", "publish": "/v2/publishes/", "preview": "/v2/previews/",
+	"app": "/v2/apps/", "webhook": "/v2/webhooks/", "site": "/v2/sites/", "locale": "/v2/locales/", "publish": "/v2/publishes/", "preview": "/v2/previews/",
 	"route": "/v2/routes/", "redirect": "/v2/redirects/", "page": "/v6/pages/",
 }
 
@@ -176,7 +180,7 @@ func (s *system) checkEvent(t *testing.T, e event, before map[string]map[string]
 	if e.Data["object"] != object || e.WorkspaceID != s.first.WorkspaceID.String() || e.Actor.AppID == nil || *e.Actor.AppID != s.first.ID.String() {
 		t.Errorf("%+v", e)
 	}
-	if (e.SiteID == nil) != (object == "app") {
+	if (e.SiteID == nil) != (object == "app" || object == "webhook") {
 		t.Errorf("%s has the site %v", e.Type, e.SiteID)
 	}
 	for _, secret := range []string{"key", "token", "publicApiKey", "secret", "content"} {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -57,6 +58,32 @@ func (e example) in(fields string) string { return `{"siteId":"` + e.site + `",`
 func (e example) publish(t *testing.T) string {
 	t.Helper()
 	return e.must(t, 201, "POST", "/v2/sites/"+e.site+"/publish", "").str(t, "id")
+}
+
+// webhook makes a webhook and returns its address.
+func (e example) webhook(t *testing.T) string {
+	t.Helper()
+	return "/v2/webhooks/" + e.must(t, 201, "POST", "/v2/webhooks", `{"url":"https://www.example.com/hooks"}`).str(t, "id")
+}
+
+// deliver stores a delivery of a webhook that failed twice, and returns its address.
+func (e example) deliver(t *testing.T, webhook string) string {
+	t.Helper()
+	test := e.must(t, 202, "POST", webhook+"/test", "")
+	id, _ := cms.ParseID(test.str(t, "id"))
+	d, err := e.store.Delivery(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := clock().UTC().Truncate(time.Millisecond)
+	d.Attempts = []cms.Attempt{
+		{At: now, Took: 15 * time.Second, Error: "the receiver did not answer in time"},
+		{At: now.Add(20 * time.Second), Took: 48 * time.Millisecond, Status: 503, Response: "busy <b>"},
+	}
+	if err := e.store.InTx(t.Context(), func(tx cms.Tx) error { return tx.SaveDeliveries(t.Context(), d) }); err != nil {
+		t.Fatal(err)
+	}
+	return "/v2/deliveries/" + id.String()
 }
 
 // preview makes a preview of the example's site and returns its id.
@@ -190,6 +217,32 @@ var golden = map[string]func(t *testing.T, e example) reply{
 	},
 	"getRobots": func(t *testing.T, e example) reply { return e.call(t, "GET", "/v2/sites/"+e.site+"/robots.txt", "") },
 
+	"listWebhooks": func(t *testing.T, e example) reply {
+		e.webhook(t)
+		return e.call(t, "GET", "/v2/webhooks", "")
+	},
+	"createWebhook": func(t *testing.T, e example) reply {
+		return e.call(t, "POST", "/v2/webhooks", `{"url":"https://www.example.com/hooks?key=1","types":["publish.published","page.updated"],"siteIds":["`+e.site+`"],"description":"Purges the CDN","isEnabled":false}`)
+	},
+	"getWebhook": func(t *testing.T, e example) reply { return e.call(t, "GET", e.webhook(t), "") },
+	"updateWebhook": func(t *testing.T, e example) reply {
+		return e.call(t, "PATCH", e.webhook(t), `{"url":"https://www.example.com/other","types":["page.created"],"isEnabled":false}`)
+	},
+	"deleteWebhook":       func(t *testing.T, e example) reply { return e.call(t, "DELETE", e.webhook(t), "") },
+	"rotateWebhookSecret": func(t *testing.T, e example) reply { return e.call(t, "POST", e.webhook(t)+"/rotate-secret", "") },
+	"testWebhook":         func(t *testing.T, e example) reply { return e.call(t, "POST", e.webhook(t)+"/test", "") },
+	"replayWebhook": func(t *testing.T, e example) reply {
+		return e.call(t, "POST", e.webhook(t)+"/replay", `{"since":"2026-01-01T00:00:00Z"}`)
+	},
+	"listDeliveries": func(t *testing.T, e example) reply {
+		webhook := e.webhook(t)
+		e.deliver(t, webhook)
+		return e.call(t, "GET", webhook+"/deliveries?status=pending", "")
+	},
+	"getDelivery": func(t *testing.T, e example) reply { return e.call(t, "GET", e.deliver(t, e.webhook(t)), "") },
+	"redeliver": func(t *testing.T, e example) reply {
+		return e.call(t, "POST", e.deliver(t, e.webhook(t))+"/redeliver", "")
+	},
 	"listPreviews": func(t *testing.T, e example) reply {
 		e.preview(t)
 		return e.call(t, "GET", "/v2/previews?siteId="+e.site, "")
@@ -374,7 +427,7 @@ func checkGoldenFiles(t *testing.T) []string {
 
 var (
 	goldenID   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	goldenKey  = regexp.MustCompile(`(sk|pv)_[0-9A-Za-z]{49}`)
+	goldenKey  = regexp.MustCompile(`(sk|pv)_[0-9A-Za-z]{49}|whsec_[0-9A-Za-z+/]{32}`)
 	goldenHint = regexp.MustCompile(`"keyHint":"[0-9A-Za-z]{4}"`)
 	goldenPlan = regexp.MustCompile(`"plan":"[0-9a-f]{64}"`)
 	goldenTime = regexp.MustCompile(`"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z"`)

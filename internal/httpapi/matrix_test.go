@@ -157,6 +157,18 @@ var matrix = []cellRow{
 
 	{"listAudit", namedSite, "?siteId={id}", "", 200, writes},
 
+	{"listWebhooks", nothing, "", "", 200, readsAdmin},
+	{"createWebhook", namedSite, "", `{"url":"https://example.com/","siteIds":["{id}"]}`, 201, writes},
+	{"getWebhook", webhookResource, "", "", 200, writes},
+	{"updateWebhook", webhookResource, "", `{"isEnabled":false}`, 200, writes},
+	{"deleteWebhook", webhookResource, "", "", 204, writes},
+	{"rotateWebhookSecret", webhookResource, "", `{}`, 200, writes},
+	{"testWebhook", webhookResource, "", "", 202, writes},
+	{"replayWebhook", webhookResource, "", `{"since":"2026-01-01T00:00:00Z"}`, 202, writes},
+	{"listDeliveries", webhookResource, "", "", 200, writes},
+	{"getDelivery", deliveryResource, "", "", 200, writes},
+	{"redeliver", deliveryResource, "", "", 202, writes},
+
 	{"listEvents", namedSite, "?siteId={id}", "", 200, readsEvents},
 	{"streamEvents", namedSite, "?siteId={id}", "", 200, readsEvents},
 
@@ -467,6 +479,30 @@ func appResource(t *testing.T, w *tenants, st state) subject {
 	}
 	on := subject{id: w.made(t, st, "POST", "/v2/apps", `{"name":"App"}`).str(t, "id")}
 	w.delete(t, st, "/v2/apps/"+on.id)
+	return on
+}
+
+// webhookResource is a webhook of all sites, which no app restricted to some may reach.
+func webhookResource(t *testing.T, w *tenants, st state) subject {
+	t.Helper()
+	if st == unknown {
+		return unknownResource()
+	}
+	on := subject{id: w.made(t, st, "POST", "/v2/webhooks", `{"url":"https://example.com/"}`).str(t, "id")}
+	w.delete(t, st, "/v2/webhooks/"+on.id)
+	return on
+}
+
+// deliveryResource is a delivery of a webhook. The deleted one went with its webhook.
+func deliveryResource(t *testing.T, w *tenants, st state) subject {
+	t.Helper()
+	if st == unknown {
+		return unknownResource()
+	}
+	existing := map[state]state{deleted: own}
+	webhook := webhookResource(t, w, cmp.Or(existing[st], st))
+	on := subject{id: w.made(t, st, "POST", "/v2/webhooks/"+webhook.id+"/test", "").str(t, "id")}
+	w.delete(t, st, "/v2/webhooks/"+webhook.id)
 	return on
 }
 

@@ -472,6 +472,7 @@ var scalarSchemas = map[reflect.Type]schema{
 	typ[cms.PageStatus]():         enumSchema(cms.PageStatuses),
 	typ[cms.PublishStatus]():      enumSchema(cms.PublishStatuses),
 	typ[cms.URLChange]():          enumSchema(cms.URLChanges),
+	typ[cms.DeliveryStatus]():     enumSchema(cms.DeliveryStatuses),
 	typ[cms.BatchOp]():            enumSchema(cms.BatchOps),
 	typ[cms.Code]():               enumSchema(slices.Sorted(maps.Keys(statuses))),
 	typ[cms.SiteKeyAccess]():      enumSchema(cms.SiteKeyAccesses),

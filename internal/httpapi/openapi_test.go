@@ -44,7 +44,7 @@ func TestExamplesOfTheDocumentWork(t *testing.T) {
 					bodies++
 					e := newExample(t, s) // what one has made is in no other's way
 					target := strings.NewReplacer("{siteId}", e.site, "{appId}", e.app, "{pageId}", e.page, "{pageIdOrPathname}", e.page,
-						"{routeIdOrPathname}", e.route, "{redirectId}", e.redirect, "{localeIdOrCode}", "pt-BR").Replace(path)
+						"{routeIdOrPathname}", e.route, "{redirectId}", e.redirect, "{localeIdOrCode}", "pt-BR", "/v2/webhooks/{webhookId}", e.webhook(t)).Replace(path)
 					if strings.Contains(target, "/locales/") {
 						target += "?siteId=" + e.site
 					}

@@ -45,6 +45,7 @@ type query struct {
 	under          string
 	segment        string // the cursor of a tree
 	status         cms.StatusSet
+	delivery       cms.DeliveryStatus
 	types          []cms.EventType
 }
 
@@ -269,6 +270,16 @@ var (
 			return ""
 		},
 	})
+	paramDeliveryStatus = param{
+		name: "status", doc: "Only deliveries with this status.", schema: schema{"type": "string", "enum": cms.DeliveryStatuses},
+		parse: func(q *query, v string) string {
+			q.delivery = cms.DeliveryStatus(v)
+			if !slices.Contains(cms.DeliveryStatuses, q.delivery) {
+				return "must be one of pending, delivered, failed"
+			}
+			return ""
+		},
+	}
 	paramSkipValidation = boolParam("skipValidation", "Admits a pathname of another system's form, such as /products/[slug].", func(q *query) *bool { return &q.skipValidation })
 )
 

@@ -30,10 +30,10 @@ func (e *endpoint) bodyOptional() bool {
 	return e.body == nil || (e.body.Kind() == reflect.Struct && len(requiredFields(e.body)) == 0)
 }
 
-// tagged reports whether responses have an entity tag. Those with an App key or a
-// token, and streams, have none, since they can't be read again.
+// tagged reports whether responses have an entity tag. Those with an App key, a token
+// or a secret, and streams, have none, since they can't be read again.
 func (e *endpoint) tagged() bool {
-	return e.response != typ[AppWithKey]() && e.response != typ[PreviewWithToken]() && e.response != typ[EventStream]()
+	return e.response != typ[AppWithKey]() && e.response != typ[PreviewWithToken]() && e.response != typ[WebhookWithSecret]() && e.response != typ[EventStream]()
 }
 
 // path is the pattern as the OpenAPI document has it.

@@ -49,6 +49,17 @@ func (a *API) endpoints() []*endpoint {
 
 		{get, "/v2/audit", "listAudit", admin, appsOnly, append([]param{paramAuditSiteID, paramResourceID, paramAppID, paramOperation, paramSince, paramUntil}, list...), nil, 200, typ[List[AuditEntry]](), a.listAudit},
 
+		{get, "/v2/webhooks", "listWebhooks", admin, appsOnly, list, nil, 200, typ[List[Webhook]](), a.listWebhooks},
+		{post, "/v2/webhooks", "createWebhook", admin, appsOnly, nil, typ[WebhookCreate](), 201, typ[WebhookWithSecret](), a.createWebhook},
+		{get, "/v2/webhooks/{webhookId}", "getWebhook", admin, appsOnly, nil, nil, 200, typ[Webhook](), a.getWebhook},
+		{patch, "/v2/webhooks/{webhookId}", "updateWebhook", admin, appsOnly, nil, typ[WebhookPatch](), 200, typ[Webhook](), a.updateWebhook},
+		{del, "/v2/webhooks/{webhookId}", "deleteWebhook", admin, appsOnly, nil, nil, 204, nil, a.deleteWebhook},
+		{post, "/v2/webhooks/{webhookId}/rotate-secret", "rotateWebhookSecret", admin, appsOnly, nil, typ[SecretRotate](), 200, typ[WebhookWithSecret](), a.rotateWebhookSecret},
+		{post, "/v2/webhooks/{webhookId}/test", "testWebhook", admin, appsOnly, nil, nil, 202, typ[Delivery](), a.testWebhook},
+		{post, "/v2/webhooks/{webhookId}/replay", "replayWebhook", admin, appsOnly, nil, typ[ReplayCreate](), 202, typ[Replay](), a.replayWebhook},
+		{get, "/v2/webhooks/{webhookId}/deliveries", "listDeliveries", admin, appsOnly, append([]param{paramDeliveryStatus}, list...), nil, 200, typ[List[Delivery]](), a.listDeliveries},
+		{get, "/v2/deliveries/{deliveryId}", "getDelivery", admin, appsOnly, nil, nil, 200, typ[Delivery](), a.getDelivery},
+		{post, "/v2/deliveries/{deliveryId}/redeliver", "redeliver", admin, appsOnly, nil, nil, 202, typ[Delivery](), a.redeliver},
 		{get, "/v2/events", "listEvents", read, appsOnly, append(slices.Clone(events), list...), nil, 200, typ[List[Event]](), a.listEvents},
 		{get, "/v2/events/stream", "streamEvents", read, appsOnly, append(slices.Clone(events), paramAfter), nil, 200, typ[EventStream](), a.startEvents},
 

@@ -75,24 +75,31 @@ func (s *Service) CreateApp(ctx context.Context, who Caller, in Input[cms.AppPat
 // do not exist. Only sites in the patch are checked: an app may keep one that has
 // been deleted since.
 func (c Caller) mayGrant(ctx context.Context, r cms.Reader, app cms.App, patch cms.AppPatch) error {
-	if !patch.SiteIDs.Set {
-		return c.mayManage(app)
+	if patch.SiteIDs.Set {
+		if err := c.checkSites(ctx, r, app.SiteIDs); err != nil {
+			return err
+		}
 	}
-	workspaces, err := r.SitesOf(ctx, app.SiteIDs)
+	return c.mayManage(app)
+}
+
+// checkSites refuses sites that do not exist or that are of another workspace.
+func (c Caller) checkSites(ctx context.Context, r cms.Reader, ids []cms.ID) error {
+	workspaces, err := r.SitesOf(ctx, ids)
 	if err != nil {
 		return err
 	}
-	for _, id := range app.SiteIDs {
+	for _, id := range ids {
 		if _, ok := workspaces[id]; !ok {
 			return cms.NotFound(cms.KindSite)
 		}
 	}
 	for _, workspaceID := range workspaces {
-		if workspaceID != app.WorkspaceID {
+		if workspaceID != c.WorkspaceID() {
 			return cms.Forbidden("The API key has no access to this site")
 		}
 	}
-	return c.mayManage(app)
+	return nil
 }
 
 func (c Caller) mayManage(app cms.App) error {

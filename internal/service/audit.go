@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -35,7 +36,8 @@ type written struct {
 	id            cms.ID
 	siteID        cms.ID
 	before, after any
-	child         bool // the effect of another write, which is the event
+	child         bool   // the effect of another write, which is the event
+	entry         cms.ID // of the audit trail; NoID: a new one
 }
 
 // record notes writes in the audit trail, in their transaction.
@@ -44,7 +46,7 @@ func (s *Service) record(ctx context.Context, tx cms.Tx, by actor, writes ...wri
 	requestID, _ := cms.ParseID(by.ID)
 	for i, w := range writes {
 		e := cms.AuditEntry{
-			ID: cms.NewID(), WorkspaceID: by.workspaceID, AppID: by.appID, Actor: by.Actor, RequestID: requestID, Operation: by.Operation,
+			ID: cmp.Or(w.entry, cms.NewID()), WorkspaceID: by.workspaceID, AppID: by.appID, Actor: by.Actor, RequestID: requestID, Operation: by.Operation,
 			Kind: w.kind, ResourceID: w.id, SiteID: w.siteID, Before: s.auditState(w.before), After: s.auditState(w.after),
 		}
 		e.Type, e.Locale = w.event(by.Operation, e.Before != nil, e.After != nil)
@@ -64,6 +66,8 @@ func (s *Service) auditState(resource any) []byte {
 	case cms.Site:
 		deletedAt = r.DeletedAt
 	case cms.App:
+		deletedAt = r.DeletedAt
+	case cms.Webhook:
 		deletedAt = r.DeletedAt
 	case cms.Route:
 		deletedAt = r.DeletedAt

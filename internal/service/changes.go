@@ -123,6 +123,7 @@ func (s *Service) Listen(ctx context.Context) {
 	defer s.changes.setListening(false)
 	s.store.Listen(ctx, func(changed ...cms.Subject) {
 		s.changes.changedByOthers(changed...)
+		s.webhooks.note(changed...)
 		s.events.note()
 	}, s.changes.setListening)
 }
@@ -154,6 +155,7 @@ func (s *Service) MaxAge() time.Duration {
 type recordingTx struct {
 	cms.Tx
 	changed []cms.Subject
+	webhook bool          // one of them is a webhook
 	read    *siteSnapshot // kept after the commit; nil: none
 }
 
@@ -163,11 +165,12 @@ const maxRecorded = 32
 
 func (r *recordingTx) Record(ctx context.Context, entries ...cms.AuditEntry) error {
 	for _, e := range entries {
+		r.webhook = r.webhook || e.Kind == cms.KindWebhook
 		if e.Kind == cms.KindSite || e.Kind == cms.KindLocale {
 			r.note(cms.Subject{ID: e.WorkspaceID}) // which site has an origin
 		}
 		switch {
-		case e.Kind == cms.KindApp || e.Kind == cms.KindPreview:
+		case e.Kind == cms.KindApp || e.Kind == cms.KindPreview || e.Kind == cms.KindWebhook:
 			r.note(cms.Subject{ID: e.ResourceID})
 		case (e.Kind == cms.KindPage || e.Kind == cms.KindRedirect) && len(r.changed) < maxRecorded:
 			r.note(cms.Subject{ID: e.SiteID, Drafts: true}) // only a publish changes what is live
@@ -210,6 +213,9 @@ func (s *Service) write(ctx context.Context, do func(cms.Tx) error) error {
 	s.changes.end(changed)
 	if len(changed) > 0 { // also after an error: the commit may have succeeded
 		s.store.Notify(changed)
+		if recording.webhook {
+			s.webhooks.note(changed...)
+		}
 		s.events.note()
 	}
 	if err == nil && recording.read != nil {

@@ -94,6 +94,13 @@ func changedFields(operation string, before, after any) (fields []string) {
 		compare("scopes", b.Scopes, a.Scopes)
 		compare("siteIds", b.SiteIDs, a.SiteIDs)
 		compare("expiresAt", b.ExpiresAt, a.ExpiresAt)
+	case cms.Webhook:
+		a, _ := after.(cms.Webhook)
+		compare("url", b.URL, a.URL)
+		compare("types", b.Types, a.Types)
+		compare("siteIds", b.SiteIDs, a.SiteIDs)
+		compare("description", b.Description, a.Description)
+		compare("isEnabled", b.IsEnabled, a.IsEnabled)
 	}
 	return fields
 }

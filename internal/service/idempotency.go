@@ -47,6 +47,15 @@ func (c Caller) mayRepeat(ctx context.Context, r cms.Reader, needs cms.Needs) er
 			return err
 		}
 	}
+	if needs.Webhook != nil {
+		webhook, err := r.Webhook(ctx, *needs.Webhook)
+		if err == nil {
+			err = c.reachesWebhook(webhook)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if needs.App == nil {
 		return nil
 	}

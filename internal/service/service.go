@@ -32,6 +32,13 @@ type Store interface {
 type Service struct {
 	Guard   Guard    // against publishing most of a site away
 	Replica *Replica // nil: every read goes to the store
+	Sender  Sender   // to the receivers of webhooks
+
+	// SecretKey returns the key of 32 bytes that encrypts the secrets of webhooks; nil:
+	// there are no webhooks.
+	SecretKey func() ([]byte, error)
+	// EncodeEvent encodes an event as it is sent.
+	EncodeEvent func(cms.Event) []byte
 
 	EventRetention time.Duration // 0: forever
 
@@ -50,6 +57,7 @@ type Service struct {
 	allReviews *semaphore.Weighted
 	locations  *otter.Cache[cms.ID, location]
 	events     *eventLog
+	webhooks   *webhookNode
 
 	knownReviews *otter.Cache[string, reviewed] // by site and selection
 }
@@ -62,6 +70,7 @@ func New(store Store, clock func() time.Time, encode AuditState) *Service {
 	return &Service{
 		store: store, clock: clock, encode: encode, Guard: DefaultGuard, EventRetention: DefaultEventRetention, positions: newPositions(), events: newEventLog(),
 		usage:        usage{used: map[cms.ID]use{}},
+		webhooks:     newWebhookNode(),
 		bigWork:      bigWork{jobs: newSemaphores(1, maxBigJobs)},
 		sites:        newSemaphores(siteWriters, maxSiteUsers),
 		reviews:      newSemaphores(maxReviews-1, maxReviewUsers),

@@ -25,6 +25,8 @@ func execute(t *testing.T, database, statement string) {
 
 // backToVersion2 takes back what the migrations since have done.
 const backToVersion2 = `delete from goose_db_version where version_id >= 3;
+	drop table event;
+	drop table event_pending;
 	drop table site_label;
 	drop index site_trash;
 	drop trigger search_created on page;
@@ -35,8 +37,6 @@ const backToVersion2 = `delete from goose_db_version where version_id >= 3;
 	drop function count_content_insert, count_content_delete cascade;
 	drop table site_count;
 	alter table workspace drop column max_sites, drop column max_pages, drop column max_content_bytes;
-	drop table event;
-	drop table event_pending;
 	drop index site_origin, locale_origin;
 	create index locale_domain on locale (id);
 	create index locale_prefix on locale (id);
@@ -45,6 +45,10 @@ const backToVersion2 = `delete from goose_db_version where version_id >= 3;
 	drop table redirect_past;
 	alter table pathname drop column by_redirect;
 	alter table publish drop column redirect_ids;
+	drop table webhook;
+	drop table delivery;
+	drop table webhook_replay;
+	alter table kept_answer drop column webhook_id;
 	drop table preview;
 	alter table site drop column auto_redirects, drop column preview_url_template, drop column labels;
 	drop table content;

@@ -327,6 +327,7 @@ func useEverything(t *testing.T, q queries, site cms.Site) {
 	do(t, useContents(ctx, q, site.ID))
 	useSearch(t, q, site, locale)
 	usePreviews(t, q, site.ID, list)
+	do(t, useWebhooks(ctx, q, site))
 	do(t, q.HideLocale(ctx, site.ID, locale.ID))
 	do(t, q.ShowLocale(ctx, site.ID, locale.ID))
 	do(t, q.ReleasePathnames(ctx, site.ID, claims))
@@ -502,6 +503,48 @@ func useEvents(ctx context.Context, q queries, site cms.Site) error {
 	}
 	_, err := q.PurgeEvents(ctx, site.WorkspaceID, time.Now(), 10)
 	return err
+}
+
+// useWebhooks makes a webhook, serves it and delivers to it.
+func useWebhooks(ctx context.Context, q queries, site cms.Site) error {
+	node, now := cms.NewID(), time.Now()
+	w := cms.Webhook{ID: cms.NewID(), WorkspaceID: site.WorkspaceID, URL: "https://example.com/", CreatedAt: now, UpdatedAt: now, Secret: []byte{1}}
+	d := cms.Delivery{ID: cms.NewID(), WebhookID: w.ID, EventID: cms.NewID(), EventType: "page.created", Status: cms.DeliveryPending, NextAttemptAt: &now}
+	replay := cms.WebhookReplay{WebhookID: w.ID, ID: cms.NewID(), Since: now}
+	list := cms.ListQuery{Limit: 20}
+	var errs []error
+	try := func(_ any, err error) { errs = append(errs, err) }
+	try(q.LockWebhooks(ctx, w.WorkspaceID))
+	try(nil, q.CreateWebhook(ctx, w))
+	try(nil, q.UpdateWebhook(ctx, w))
+	try(q.Webhook(ctx, w.ID))
+	try(q.LockWebhook(ctx, w.ID))
+	try(q.Webhooks(ctx, w.WorkspaceID))
+	try(nil, q.ServeWebhooks(ctx, node, now, now, 10))
+	try(nil, q.KeepServing(ctx, node, now))
+	try(q.ServedWebhooks(ctx, node))
+	try(q.LockServed(ctx, w.ID, node))
+	try(nil, q.YieldWebhook(ctx, w.ID, node, now))
+	try(nil, q.StopServing(ctx, node))
+	try(nil, q.SaveReplay(ctx, replay))
+	try(q.Replays(ctx, w.ID))
+	try(nil, q.DeleteReplay(ctx, w.ID, replay.ID))
+	try(q.CountEvents(ctx, cms.EventQuery{WorkspaceID: w.WorkspaceID, Types: []cms.EventType{"page.created"}, Sites: []cms.ID{site.ID}, Since: &now}, 10))
+	for _, ask := range []cms.EventQuery{{}, {Types: []cms.EventType{"page.created"}}, {Types: []cms.EventType{"page.created"}, Sites: []cms.ID{site.ID}}} {
+		ask.WorkspaceID, ask.Limit = w.WorkspaceID, 10
+		try(q.EventKeys(ctx, ask))
+	}
+	try(nil, q.SaveDeliveries(ctx, d))
+	try(q.Delivery(ctx, d.ID))
+	try(q.LockDelivery(ctx, d.ID))
+	try(q.DeliveriesByID(ctx, []cms.ID{d.ID, cms.NewID()}))
+	try(q.Deliveries(ctx, cms.DeliveryQuery{WebhookID: w.ID, ListQuery: list}))
+	list.After = cms.NewID()
+	try(q.Deliveries(ctx, cms.DeliveryQuery{WebhookID: w.ID, Status: cms.DeliveryFailed, ListQuery: list}))
+	try(q.NextDeliveries(ctx, w.ID, 10))
+	try(nil, q.FailDeliveries(ctx, w.ID))
+	try(q.PurgeDeliveries(ctx, now.Add(time.Hour), 10))
+	return errors.Join(errs...)
 }
 
 // useAudit reads the audit trail by every filter, and writes to it.

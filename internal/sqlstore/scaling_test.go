@@ -15,19 +15,22 @@ import (
 
 // notBySite are the tables whose key does not lead with the site, and why.
 var notBySite = map[string]string{
-	"installation":  "it has one row",
-	"workspace":     "sites belong to it; there are few",
-	"app":           "it belongs to a workspace, whose sites may be anywhere; there are few",
-	"app_key":       "a key comes before anybody knows which site it is for; there are few",
-	"site_key":      "a key comes before anybody knows which site it is for; one or two a site",
-	"site_label":    "a workspace's sites are listed by label; a few a site",
-	"directory":     "an id comes before anybody knows which site it is of",
-	"replica_mark":  "it belongs to a node; there are few",
-	"kept_answer":   "it belongs to a credential, and the request may be about no site; kept for a day",
-	"audit":         "it is replaced by audit_entry",
-	"audit_entry":   "it belongs to a workspace, and the write may be about no site",
-	"event":         "it belongs to a workspace, and is in the order of the workspace",
-	"event_pending": "all events are numbered in one order; there are few",
+	"installation":   "it has one row",
+	"workspace":      "sites belong to it; there are few",
+	"app":            "it belongs to a workspace, whose sites may be anywhere; there are few",
+	"app_key":        "a key comes before anybody knows which site it is for; there are few",
+	"site_key":       "a key comes before anybody knows which site it is for; one or two a site",
+	"site_label":     "a workspace's sites are listed by label; a few a site",
+	"directory":      "an id comes before anybody knows which site it is of",
+	"replica_mark":   "it belongs to a node; there are few",
+	"kept_answer":    "it belongs to a credential, and the request may be about no site; kept for a day",
+	"webhook":        "it belongs to a workspace, whose sites may be anywhere; there are few",
+	"webhook_replay": "it belongs to a webhook; there are few",
+	"delivery":       "it belongs to a webhook, and its event may be of no site",
+	"audit":          "it is replaced by audit_entry",
+	"audit_entry":    "it belongs to a workspace, and the write may be about no site",
+	"event":          "it belongs to a workspace, and is in the order of the workspace",
+	"event_pending":  "all events are numbered in one order; there are few",
 }
 
 // notBySiteIndexes are indexes of the other tables that do not lead with the

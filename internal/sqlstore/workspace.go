@@ -36,8 +36,7 @@ func (q queries) Workspaces(ctx context.Context) ([]cms.Workspace, error) {
 }
 
 func (q queries) CreateWorkspace(ctx context.Context, w cms.Workspace) error {
-	return q.run(ctx, `insert into workspace (`+workspaceColumns+`) values (`+marks(6)+`)`,
-		w.ID, w.Name, w.CreatedAt, w.Quota.Sites, w.Quota.Pages, w.Quota.ContentBytes)
+	return q.run(ctx, `insert into workspace (id, name, created_at) values (?, ?, ?)`, w.ID, w.Name, w.CreatedAt)
 }
 
 func (q queries) SetQuota(ctx context.Context, w cms.Workspace) error {

@@ -8,7 +8,7 @@ import (
 )
 
 func quotaKept(t *testing.T, store cms.Store) {
-	w := cms.Workspace{ID: cms.NewID(), Name: "W", CreatedAt: at, Quota: cms.Quota{Pages: new(0)}}
+	w := cms.Workspace{ID: cms.NewID(), Name: "W", CreatedAt: at}
 	other := aWorkspace(t, store)
 	app, key := newApp(w.ID), cms.NewAppKey()
 	write(t, store, func(tx cms.Tx) error {
@@ -17,7 +17,7 @@ func quotaKept(t *testing.T, store cms.Store) {
 		}
 		return tx.CreateApp(t.Context(), app, key.Hash())
 	})
-	for _, quota := range []cms.Quota{w.Quota, {Sites: new(1), ContentBytes: new(1 << 40)}, {}} {
+	for _, quota := range []cms.Quota{{Pages: new(0)}, {Sites: new(1), ContentBytes: new(1 << 40)}, {}} {
 		w.Quota = quota
 		write(t, store, func(tx cms.Tx) error {
 			if err := tx.SetQuota(t.Context(), w); err != nil {

@@ -146,6 +146,16 @@ var suite = []struct {
 	{"audit/in a time", auditTimes},
 	{"audit/purged, the oldest first", auditPurged},
 
+	{"webhook/kept as given", webhookKept},
+	{"webhook/list", webhookList},
+	{"webhook/one node serves it at a time", webhookLeases},
+	{"webhook/replays", webhookReplays},
+	{"webhook/events are counted", webhookCount},
+	{"delivery/kept as given", deliveryKept},
+	{"delivery/list", deliveryList},
+	{"delivery/the next attempts", deliveryNext},
+	{"delivery/purge removes the oldest", deliveryPurge},
+
 	{"event/kept as given", eventKept},
 	{"event/oldest first, by every filter", eventList},
 	{"event/numbered in the order of their commits", eventOrder},

@@ -36,6 +36,7 @@ type Client struct {
 	Routes     *Routes
 	Runtime    *Runtime
 	Sites      *Sites
+	Webhooks   *Webhooks
 }
 
 // Option is a setting of a client.
@@ -89,7 +90,7 @@ func New(baseURL string, options ...Option) (*Client, error) {
 	c.Apps, c.Audit, c.Content, c.Locales = &Apps{c}, &Audit{c}, &Content{c}, &Locales{c}
 	c.Operations, c.Pages, c.Previews, c.Publishes = &Operations{c}, &Pages{c}, &Previews{c}, &Publishes{c}
 	c.Redirects, c.Routes, c.Runtime, c.Sites = &Redirects{c}, &Routes{c}, &Runtime{c}, &Sites{c}
-	c.Events = &Events{c}
+	c.Events, c.Webhooks = &Events{c}, &Webhooks{c}
 	return c, nil
 }
 

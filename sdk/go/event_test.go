@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -42,5 +45,39 @@ func TestEventsAreFollowed(t *testing.T) {
 		if !errors.As(err, &refused) || refused.Code != galley.CodeBadRequest {
 			t.Errorf("an unknown type: %v", err)
 		}
+	}
+}
+
+func TestWebhooksAreVerified(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	c := start(t, "--webhook-allow-networks", "127.0.0.0/8").client(t)
+	type message struct {
+		header http.Header
+		body   []byte
+	}
+	messages := make(chan message, 10)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		messages <- message{r.Header, body}
+	}))
+	defer receiver.Close()
+	webhook := must[galley.WebhookWithSecret](t)(c.Webhooks.Create(ctx, galley.WebhookCreate{URL: receiver.URL}))
+	must[galley.Delivery](t)(c.Webhooks.Test(ctx, webhook.ID))
+	select {
+	case got := <-messages:
+		if err := galley.VerifyWebhook(webhook.Secret, got.header, got.body); err != nil {
+			t.Error(err)
+		}
+		if err := galley.VerifyWebhook(webhook.Secret, got.header, append(got.body, ' ')); !errors.Is(err, galley.ErrSignature) {
+			t.Errorf("another body: %v", err)
+		}
+		old := got.header.Clone()
+		old.Set("webhook-timestamp", "1000000000")
+		if err := galley.VerifyWebhook(webhook.Secret, old, got.body); !errors.Is(err, galley.ErrSignature) {
+			t.Errorf("an old request: %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("nothing was received")
 	}
 }

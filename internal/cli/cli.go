@@ -220,8 +220,8 @@ Examples:
   galley apps create --name Agency --new-workspace "Second customer"`,
 	"workspaces limit": `A write that would exceed a limit is refused with 403. Limits apply within a
 second; what a workspace has already is not removed. Pages are those of drafts,
-without deleted ones. Content bytes are those of the stored content: compressed,
-in every version, and each content of a site once. Deleted sites do not count.
+without deleted ones. Content bytes are those of JSON, in every version, each
+content of a site once. Deleted sites do not count.
 
 Examples:
   galley workspaces limit ID --sites 10 --pages 5000

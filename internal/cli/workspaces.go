@@ -52,7 +52,7 @@ type workspacesLimitCommand struct {
 	ID           string `arg:"" help:"The workspace's id; 'galley workspaces list' shows it."`
 	Sites        *limit `help:"Most sites; none for no limit." placeholder:"N"`
 	Pages        *limit `help:"Most pages of all sites together; none for no limit." placeholder:"N"`
-	ContentBytes *limit `help:"Most bytes of stored content; none for no limit." placeholder:"N"`
+	ContentBytes *limit `help:"Most bytes of content; none for no limit." placeholder:"N"`
 }
 
 // limit is a number, or none.

@@ -9,7 +9,7 @@ type Quota struct{ Sites, Pages, ContentBytes *int }
 type Usage struct {
 	Sites        int
 	Pages        int // of drafts, without deleted ones
-	ContentBytes int // of contents as they are stored, in every version
+	ContentBytes int // of contents in every version
 }
 
 // Plus adds the usage of others.

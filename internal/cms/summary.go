@@ -7,5 +7,5 @@ type SiteCounts struct {
 	Dirty           int // pages that may differ from what is live
 	Redirects       int // those of the locale alone; of every locale by NoID
 	Routes          int // by NoID
-	ContentBytes    int // of stored contents, by NoID
+	ContentBytes    int // of contents, by NoID
 }

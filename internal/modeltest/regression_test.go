@@ -31,6 +31,15 @@ var regressions = []struct {
 		{op: "deleteRedirect"},
 		{op: "changeDefault", code: "fr"},
 	}},
+	{"a new locale may show no circle that each other locale has a way out of", []step{
+		{op: "createRedirect", path: "/c", target: "/a/x", locale: 0},
+		{op: "createRedirect", path: "/c", target: "/a/x", locale: 1},
+		{op: "createRedirect", path: "/c", target: "/c", every: true},
+		{op: "createLocale", code: "de"},
+		{op: "changeDefault", code: "de"},
+		{op: "deleteLocale", locale: 1},
+		{op: "restoreLocale", locale: 1},
+	}},
 	{"an edit of a batch sees that the one before has given a pathname back to inheritance", []step{
 		{op: "updatePage", locale: 1, set: Fields{"pathname": "/c"}},
 		{op: "batch", batch: []step{

@@ -68,7 +68,7 @@ func (s *Service) CreateLocale(ctx context.Context, who Caller, in Input[cms.New
 		if err := tx.CreateLocale(ctx, view.Locale); err != nil {
 			return view, nil, err
 		}
-		return view, wroteLocale(nil, view), f.withLocale(view.Locale).refuseMovedCircles(ctx, tx, cms.NoID)
+		return view, wroteLocale(nil, view), f.withLocale(view.Locale).refuseMovedCircles(ctx, tx, view.ID)
 	})
 }
 

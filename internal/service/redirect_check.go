@@ -90,17 +90,22 @@ func (f siteSnapshot) refuseCircles(ctx context.Context, r cms.Reader, version c
 }
 
 // refuseMovedCircles returns an error if redirects come round because locales of the
-// site are served elsewhere now, or because a locale is shown again.
+// site are served elsewhere now, or because a locale is new or shown again.
 func (f siteSnapshot) refuseMovedCircles(ctx context.Context, r cms.Reader, shown cms.ID) error {
 	for _, version := range []cms.Version{cms.Draft, cms.Live} {
 		moved, err := r.RedirectsAway(ctx, f.site.ID, version)
-		if err == nil && shown != cms.NoID {
-			var more []cms.Redirect
-			more, err = r.RedirectsIn(ctx, f.site.ID, version, shown)
-			moved = append(moved, more...)
-		}
 		if err != nil {
 			return err
+		}
+		if shown != cms.NoID {
+			// Those of every locale act in this one, too; elsewhere others may come before.
+			for _, localeID := range []cms.ID{shown, cms.NoID} {
+				more, err := r.RedirectsIn(ctx, f.site.ID, version, localeID)
+				if err != nil {
+					return err
+				}
+				moved = append(moved, more...)
+			}
 		}
 		circle, err := cms.FindCircle(f.site, f.locales, moved, f.redirectsAfter(ctx, r, version, nil))
 		if err == nil && circle != nil {

@@ -110,7 +110,7 @@ func (s *Service) patchLocales(ctx context.Context, tx cms.Tx, site *cms.Site, l
 	if !patch.DefaultLocale.Set && !patch.DefaultLocalePathPrefix.Set && !patch.HostOrigin.Set {
 		return nil
 	}
-	locale := site.DefaultLocale
+	locale, added := site.DefaultLocale, cms.NoID
 	if code := patch.DefaultLocale.Or(locale.Code); code != locale.Code {
 		var ok bool
 		if locale, ok = locales.ByCode(code); !ok {
@@ -120,7 +120,7 @@ func (s *Service) patchLocales(ctx context.Context, tx cms.Tx, site *cms.Site, l
 			if err := tx.CreateLocale(ctx, locale); err != nil {
 				return err
 			}
-			locales = append(locales, locale)
+			locales, added = append(locales, locale), locale.ID
 		}
 		if err := changeDefault(ctx, tx, *site, locales, locale.ID); err != nil {
 			return err
@@ -138,7 +138,7 @@ func (s *Service) patchLocales(ctx context.Context, tx cms.Tx, site *cms.Site, l
 	if err := locales.CheckPlaces(*site); err != nil {
 		return err
 	}
-	return siteSnapshot{site: *site, locales: locales}.refuseMovedCircles(ctx, tx, cms.NoID)
+	return siteSnapshot{site: *site, locales: locales}.refuseMovedCircles(ctx, tx, added)
 }
 
 // rebaseChunk is how many pages are rewritten at a time when the default

@@ -31,9 +31,9 @@ func (q queries) PutContents(ctx context.Context, siteID cms.ID, contents []cms.
 			continue // PostgreSQL updates no row twice
 		}
 		given[c.Digest] = true
-		args = append(args, siteID, c.Digest, now, s2.Encode(nil, c.Value))
+		args = append(args, siteID, c.Digest, now, len(c.Value), s2.Encode(nil, c.Value))
 	}
-	_, err := q.insert(ctx, false, `content (site_id, digest, created_at, value)`, 4, args,
+	_, err := q.insert(ctx, false, `content (site_id, digest, created_at, size, value)`, 5, args,
 		` on conflict (site_id, digest) do update set created_at = excluded.created_at where content.created_at < excluded.created_at - `+renewed)
 	return err
 }

@@ -85,7 +85,7 @@ func (q queries) copyRows(ctx context.Context, from, to cms.ID, now time.Time) (
 			from pathname n join copy_id c on c.site_id = ? and c.old_id = n.owner_id
 			left join copy_id l on l.site_id = c.site_id and l.old_id = n.locale_id
 			where n.site_id = ?`, []any{to, from}},
-		{`insert into content (site_id, digest, created_at, value) select s.id, c.digest, cast(? as bigint), c.value
+		{`insert into content (site_id, digest, created_at, size, value) select s.id, c.digest, cast(? as bigint), c.size, c.value
 			from content c join site s on s.id = ?
 			where c.site_id = ? and c.digest in (select content from page where site_id = ? and content is not null)`, []any{now, to, from, to}},
 		{`delete from copy_id where site_id = ?`, []any{to}},

@@ -64,7 +64,7 @@ func (q queries) CountSite(ctx context.Context, siteID cms.ID) error {
 	if err != nil {
 		return err
 	}
-	return q.run(ctx, `update site_count set content_bytes = (select coalesce(sum(length(value)), 0) from content where site_id = ?)
+	return q.run(ctx, `update site_count set content_bytes = (select coalesce(sum(coalesce(size, length(value))), 0) from content where site_id = ?)
 			- (select coalesce(sum(content_bytes), 0) from site_count where site_id = ?)
 		where site_id = ? and locale_id = ? and shard = ? and content_bytes is null`, siteID, siteID, siteID, cms.NoID, countedBefore)
 }

@@ -3895,6 +3895,13 @@ export interface components {
              */
             isOnline: boolean;
             /**
+             * @description In a locale other than the default: the fields that are its own.
+             * @example [
+             *       "title"
+             *     ]
+             */
+            overrides?: string[];
+            /**
              * @description How the draft compares with what is live; null in other versions.
              * @enum {string|null}
              */
@@ -3904,6 +3911,12 @@ export interface components {
              * @example Blog
              */
             title: string | null;
+            /**
+             * Format: date-time
+             * @description Last update time.
+             * @example 2030-01-31T12:00:00.000Z
+             */
+            updatedAt: string;
         };
         Site: {
             /**

@@ -272,3 +272,31 @@ func TestClientFollowsEvents(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, p.stderr.String())
 	}
 }
+
+func TestBashCompletesCommandsFlagsAndSites(t *testing.T) {
+	t.Parallel()
+	server := serve(t, nil)
+	s := signedIn(t, server)
+	server.must(t, 201, s.vars["KEY"], "POST", "/v2/sites", `{"name":"Second shop"}`)
+	for line, want := range map[string]string{
+		"webh":                "webhooks",
+		"pages content ":      "get set delete diff",
+		"pages list --out":    "--output",
+		"pages list --output": "--output",
+		"pages list -o y":     "yaml",
+		"pages list --site ":  `Second\ shop`,
+		"publish Sec":         `Second\ shop`,
+		"events --f":          "--follow",
+		"sites get Shop x":    "",
+	} {
+		got := s.script(t, `source <(galley completion bash)
+read -ra COMP_WORDS <<< "galley `+line+`"
+[[ "`+line+`" == *" " ]] && COMP_WORDS+=("")
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+_galley
+echo "${COMPREPLY[*]}"`)
+		if strings.TrimSpace(got) != want {
+			t.Errorf("galley %s: %q, want %q", line, got, want)
+		}
+	}
+}

@@ -200,8 +200,14 @@ func (b *tab) click(name string) {
 // submit clicks a control and waits for the page that it leads to.
 func (b *tab) submit(name string) {
 	b.t.Helper()
+	b.leave(func() { b.click(name) })
+}
+
+// leave does something that leads to another page, and waits for that.
+func (b *tab) leave(do func()) {
+	b.t.Helper()
 	eval[bool](b, "window.isOld = true")
-	b.click(name)
+	do()
 	b.wait("there is another page", `!window.isOld && document.readyState === "complete"`)
 }
 

@@ -127,7 +127,9 @@ func TestSessionsHaveABucketOfTheirOwn(t *testing.T) {
 		o.Limits.Auth = ratelimit.Rate{Requests: 2, Period: time.Hour}
 	})
 	token := s.session(t, s.key)
-	me := func() int { return s.api.Do(browser(t), token, console.Request{Method: "GET", Address: "/v2/me"}).Status }
+	me := func() int {
+		return s.api.Do(browser(t), token, console.Request{Method: "GET", Address: "/v2/me"}).Status
+	}
 	for range 3 {
 		if got := me(); got != 200 {
 			t.Errorf("within the rate: %d", got)

@@ -47,7 +47,7 @@ func TestReviewShowsWords(t *testing.T) {
 	b.at("/console/sites/" + site + "/review?locale=fr")
 	b.notSee("Title of us")
 	b.see("À propos")
-	b.do(back)
+	b.back()
 	b.see("Title of us")
 	b.quiet()
 }

@@ -284,7 +284,10 @@ func (b *tab) focused() string {
 }
 
 // back goes back in the history, as the button of the browser does.
-var back = chromedp.NavigateBack()
+func (b *tab) back() {
+	b.t.Helper()
+	try[bool](b, "history.back(), true") // the page may go before it answers
+}
 
 // focusIn waits until a control has the focus.
 func (b *tab) focusIn(name string) {

@@ -45,10 +45,10 @@ func TestReviewShowsWords(t *testing.T) {
 	}
 	b.submit("fr")
 	b.at("/console/sites/" + site + "/review?locale=fr")
-	b.notSee("Title of us")
+	b.notSee("Who we are")
 	b.see("À propos")
 	b.back()
-	b.see("Title of us")
+	b.see("Who we are")
 	b.quiet()
 }
 

@@ -38,6 +38,9 @@ func valueText(field string, value any) string {
 	case string:
 		return value
 	case bool:
+		if field == "isAutomatic" {
+			return yesNo(value)
+		}
 		return shownValue(field, boolText(value))
 	}
 	return fmt.Sprint(value)

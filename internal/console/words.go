@@ -400,7 +400,14 @@ func fieldWord(field string) string {
 			return k.label
 		}
 	}
-	return map[string]string{"content": fieldContent, "source": "From", "target": "To", "status": "Status", "locale": "Locale", "name": fieldName}[field]
+	return map[string]string{"content": fieldContent, "source": "From", "target": "To", "status": "Status", "locale": "Locale", "name": fieldName, "isAutomatic": "Automatic"}[field]
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "Yes"
+	}
+	return "No"
 }
 
 func tallyText(w reviewView) string {

@@ -281,4 +281,5 @@ if (live) {
     for (const verb of ["created", "updated", "deleted", "restored", "discarded", "scheduled", "published", "failed", "canceled"]) source.addEventListener(`${kind}.${verb}`, happened);
   }
   addEventListener("pagehide", () => source.close());
+  addEventListener("pageshow", (e) => { if (e.persisted) location.reload(); }); // it missed what happened
 }

@@ -21,6 +21,12 @@ func (s *server) reviewed() (site string, pages map[string]string) {
 	return site, pages
 }
 
+// publish clicks the button of a review.
+func (b *tab) publish() {
+	b.t.Helper()
+	b.leave(func() { b.clickCSS("button[data-publish]") })
+}
+
 func TestReviewShowsWords(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -39,10 +45,10 @@ func TestReviewShowsWords(t *testing.T) {
 	}
 	b.submit("fr")
 	b.at("/console/sites/" + site + "/review?locale=fr")
-	b.notSee("Title of us")
+	b.notSee("Who we are")
 	b.see("À propos")
-	b.do(back)
-	b.see("Title of us")
+	b.back()
+	b.see("Who we are")
 	b.quiet()
 }
 
@@ -53,14 +59,14 @@ func TestReviewIsBinding(t *testing.T) {
 	b := s.signedIn(t)
 	b.open("/console/sites/" + site + "/review")
 	s.must("PATCH", "/v6/pages/"+pages["/shop"], `{"title": "Sneaked in"}`)
-	b.submit("Publish")
+	b.publish()
 	b.see("The draft has changed.")
 	b.wait("what came since is marked", `document.querySelectorAll(".card.fresh").length === 1 && document.querySelector(".card.fresh").innerText.includes("Sneaked")`)
 	if got := s.must("GET", "/v6/pages/"+pages["/shop"]+"?versionRef=ref:live", ""); got.text("title") != "Title of /shop" {
 		t.Errorf("it was published: %v", got)
 	}
 	b.fill("Name", "Winter range")
-	b.submit("Publish")
+	b.publish()
 	b.see("Published")
 	b.see("Live is what the draft says.")
 	b.submit("Look at it")
@@ -134,11 +140,11 @@ func TestScheduleRunsWithoutReload(t *testing.T) {
 	b.open("/console/sites/" + site + "/review")
 	b.click("At a time")
 	b.setTime("Time", time.Now().Add(-time.Hour))
-	b.submit("Publish")
+	b.publish()
 	b.see("must be")
 	b.focusIn("Time")
 	b.setTime("Time", time.Now().Add(5*time.Second))
-	b.submit("Publish")
+	b.publish()
 	b.at("/console/sites/" + site + "/scheduled")
 	b.see("Scheduled.")
 	b.see("Nothing is scheduled.")
@@ -256,7 +262,7 @@ func TestWithoutScripts(t *testing.T) {
 	b.submit("Save")
 	b.see("Saved in the draft.")
 	b.submit("Review")
-	b.submit("Publish")
+	b.publish()
 	b.see("Published")
 	if got := s.must("GET", "/v6/pages/"+pages["/about"]+"?versionRef=ref:live", ""); got.text("title") != "Without scripts" {
 		t.Errorf("%v", got)

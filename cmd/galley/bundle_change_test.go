@@ -228,7 +228,7 @@ func TestBundleChangesLocales(t *testing.T) {
 		b.edit("pages/a.yaml", "title: Title of /a\n", "title: Title of /a\nisOnline: false\nlocalizations:\n  fr:\n    title: Titre\n    isOnline: true\n")
 		b.edit("content/a.fr.json", "", `{"a": 1}`)
 		b.apply("+ locale de\n    locale: \"de\"\n    pathPrefix: \"one\"\n+ locale fr\n    locale: \"fr\"\n    pathPrefix: \"two\"\n~ page /a\n    isOnline: true -> false\n" +
-			"    fr title: inherited -> \"Titre\"\n    fr isOnline: inherited -> true\n    fr content: inherited -> \"sha256-015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebea…")
+			"    fr title: inherited -> \"Titre\"\n    fr isOnline: inherited -> true\n    fr content: inherited -> \"sha256-015abd7…")
 
 		// Prefixes that are swapped.
 		b.edit("locales.yaml", "two", "one-")

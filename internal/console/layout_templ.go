@@ -417,14 +417,14 @@ func sideNav(v *visit) templ.Component {
 			templ_7745c5c3_Var19 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<nav class=\"nav\" aria-label=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<nav class=\"nav\" id=\"nav\" aria-label=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var20 string
 		templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(mainNav)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 67, Col: 38}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 67, Col: 47}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 		if templ_7745c5c3_Err != nil {
@@ -746,85 +746,116 @@ func navCount(v *visit, id string) templ.Component {
 			switch id {
 			case "review":
 				if n := v.nav.summary.Changed; n > 0 {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 54, "<span class=\"n hot\" aria-label=\"")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 54, "<span class=\"n hot\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var36 string
-					templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(changedCount(n))
+					templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(number(n))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 125, Col: 53}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 125, Col: 36}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var36))
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, "\">")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, "<span class=\"vh\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var37 string
-					templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs(number(n))
+					templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs(pagesChanged)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 125, Col: 67}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 125, Col: 69}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var37))
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "</span>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "</span></span>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 			case "scheduled":
-				if n := v.nav.summary.Scheduled; n > 0 {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 57, "<span class=\"n\" aria-label=\"")
+				if v.nav.failed > 0 {
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 57, "<span class=\"n bad\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var38 string
-					templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(scheduledCount(n))
+					templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(number(v.nav.failed))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 129, Col: 51}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 129, Col: 47}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var38))
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 58, "\">")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 58, "<span class=\"vh\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var39 string
-					templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(number(n))
+					templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(failedCount)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 129, Col: 65}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 129, Col: 79}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var39))
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, "</span>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, "</span></span>")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+				} else if n := v.nav.summary.Scheduled; n > 0 {
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "<span class=\"n\">")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					var templ_7745c5c3_Var40 string
+					templ_7745c5c3_Var40, templ_7745c5c3_Err = templ.JoinStringErrs(number(n))
+					if templ_7745c5c3_Err != nil {
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 131, Col: 32}
+					}
+					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var40))
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 61, "<span class=\"vh\">")
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					var templ_7745c5c3_Var41 string
+					templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs(scheduledCount)
+					if templ_7745c5c3_Err != nil {
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 131, Col: 67}
+					}
+					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var41))
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 62, "</span></span>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 			case "locales":
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "<span class=\"n\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, "<span class=\"n\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				var templ_7745c5c3_Var40 string
-				templ_7745c5c3_Var40, templ_7745c5c3_Err = templ.JoinStringErrs(number(len(v.nav.summary.Locales)))
+				var templ_7745c5c3_Var42 string
+				templ_7745c5c3_Var42, templ_7745c5c3_Err = templ.JoinStringErrs(number(len(v.nav.summary.Locales)))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 132, Col: 56}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 134, Col: 56}
 				}
-				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var40))
+				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var42))
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 61, "</span>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 64, "</span>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -850,12 +881,12 @@ func brandMark() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var41 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var41 == nil {
-			templ_7745c5c3_Var41 = templ.NopComponent
+		templ_7745c5c3_Var43 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var43 == nil {
+			templ_7745c5c3_Var43 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 62, "<svg class=\"mark\" viewBox=\"3 3 18 18\" aria-hidden=\"true\"><path d=\"M19.7 4.5H6.5a2 2 0 0 0-2 2v11a2 2 0 0 0 2 2h11a2 2 0 0 0 2-2V12h-6.6\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"2.5\" stroke-linejoin=\"round\"></path><path class=\"type\" d=\"M8.4 8.25h7.8M8.4 15.75h7.4\" fill=\"none\" stroke-width=\"1.9\"></path></svg>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "<svg class=\"mark\" viewBox=\"3 3 18 18\" aria-hidden=\"true\"><path d=\"M19.7 4.5H6.5a2 2 0 0 0-2 2v11a2 2 0 0 0 2 2h11a2 2 0 0 0 2-2V12h-6.6\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"2.5\" stroke-linejoin=\"round\"></path><path class=\"type\" d=\"M8.4 8.25h7.8M8.4 15.75h7.4\" fill=\"none\" stroke-width=\"1.9\"></path></svg>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -879,12 +910,12 @@ func wordMark() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var42 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var42 == nil {
-			templ_7745c5c3_Var42 = templ.NopComponent
+		templ_7745c5c3_Var44 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var44 == nil {
+			templ_7745c5c3_Var44 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, "<svg class=\"word\" viewBox=\"2.0 16.0 171.8 57.7\" role=\"img\" aria-label=\"Galley\"><path fill=\"currentColor\" d=\"M42.24 37.60L42.24 43.68L39.74 43.68L39.74 60L34.24 60L33.54 55.14Q31.62 57.57 28.48 59.10Q25.34 60.64 21.12 60.64Q12.42 60.64 7.20 54.53Q1.98 48.42 1.98 39.46Q1.98 30.56 7.49 24.16Q12.99 17.76 22.98 17.76Q28.03 17.76 32 19.20Q35.97 20.64 38.14 22.69L39.30 31.26L33.47 31.84L32.32 26.59Q28.61 24.03 22.85 24.03Q17.02 24.03 13.31 28Q9.60 31.97 9.60 39.33Q9.60 46.56 13.12 50.46Q16.64 54.37 22.34 54.37Q27.14 54.37 29.89 51.78Q32.64 49.18 32.64 45.22L32.64 43.68L23.81 43.68L23.81 37.60L42.24 37.60M47.36 40.54L48.58 33.38Q51.78 31.84 54.27 31.26Q56.77 30.69 60.03 30.69Q64.83 30.69 67.94 33.12Q71.04 35.55 71.04 40.42L71.04 53.34Q71.04 55.90 73.15 55.90Q73.73 55.90 74.62 55.65L74.69 59.42Q72.58 60.64 70.08 60.64Q64.64 60.64 64.19 54.94L64.19 54.82Q62.91 57.06 60.58 58.85Q58.24 60.64 54.78 60.64Q51.78 60.64 48.86 58.82Q45.95 56.99 45.95 52.45Q45.95 47.14 50.18 45.44Q54.40 43.74 59.33 43.74Q60.54 43.74 61.82 43.81Q63.10 43.87 64.19 44L64.19 42.40Q64.19 39.84 63.30 37.79Q62.40 35.74 58.82 35.74Q57.47 35.74 56.29 35.94Q55.10 36.13 54.02 36.70L52.86 41.12L47.36 40.54M64.19 48.61L64.19 47.58Q63.10 47.46 61.95 47.33Q60.80 47.20 59.58 47.20Q57.02 47.20 55.01 48.10Q52.99 48.99 52.99 51.68Q52.99 55.58 57.15 55.58Q59.58 55.58 61.76 53.82Q63.94 52.06 64.19 48.61M92.29 54.75L92.29 60L76.93 60L76.93 54.75L81.22 54.75L81.22 21.22L76.67 21.22L76.67 15.97L88 15.97L88 54.75L92.29 54.75M110.08 54.75L110.08 60L94.72 60L94.72 54.75L99.01 54.75L99.01 21.22L94.46 21.22L94.46 15.97L105.79 15.97L105.79 54.75L110.08 54.75M134.53 50.14L140.22 51.23Q139.84 55.01 136.51 57.82Q133.18 60.64 127.36 60.64Q121.09 60.64 117.06 56.96Q113.02 53.28 113.02 46.11Q113.02 39.52 116.70 35.10Q120.38 30.69 126.98 30.69Q132.93 30.69 136.42 34.24Q139.90 37.79 139.97 43.23Q139.97 45.02 139.58 47.07L120.19 47.07Q120.77 55.14 127.87 55.14Q131.20 55.14 132.64 53.54Q134.08 51.94 134.53 50.14M120.26 42.85L132.93 42.85Q133.18 40.29 131.74 38.02Q130.30 35.74 126.91 35.74Q123.84 35.74 122.24 37.79Q120.64 39.84 120.26 42.85M173.76 31.26L173.76 36.51L170.75 36.51L161.15 60L157.95 68.26L162.18 68.26L162.18 73.63L146.82 73.63L146.82 68.26L151.68 68.26L154.50 60.26L144.32 36.51L141.18 36.51L141.18 31.26L155.33 31.26L155.33 36.51L151.68 36.51L158.34 52.06L158.72 52.06L164.10 36.51L160.83 36.51L160.83 31.26\"></path></svg>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, "<svg class=\"word\" viewBox=\"2.0 16.0 171.8 57.7\" role=\"img\" aria-label=\"Galley\"><path fill=\"currentColor\" d=\"M42.24 37.60L42.24 43.68L39.74 43.68L39.74 60L34.24 60L33.54 55.14Q31.62 57.57 28.48 59.10Q25.34 60.64 21.12 60.64Q12.42 60.64 7.20 54.53Q1.98 48.42 1.98 39.46Q1.98 30.56 7.49 24.16Q12.99 17.76 22.98 17.76Q28.03 17.76 32 19.20Q35.97 20.64 38.14 22.69L39.30 31.26L33.47 31.84L32.32 26.59Q28.61 24.03 22.85 24.03Q17.02 24.03 13.31 28Q9.60 31.97 9.60 39.33Q9.60 46.56 13.12 50.46Q16.64 54.37 22.34 54.37Q27.14 54.37 29.89 51.78Q32.64 49.18 32.64 45.22L32.64 43.68L23.81 43.68L23.81 37.60L42.24 37.60M47.36 40.54L48.58 33.38Q51.78 31.84 54.27 31.26Q56.77 30.69 60.03 30.69Q64.83 30.69 67.94 33.12Q71.04 35.55 71.04 40.42L71.04 53.34Q71.04 55.90 73.15 55.90Q73.73 55.90 74.62 55.65L74.69 59.42Q72.58 60.64 70.08 60.64Q64.64 60.64 64.19 54.94L64.19 54.82Q62.91 57.06 60.58 58.85Q58.24 60.64 54.78 60.64Q51.78 60.64 48.86 58.82Q45.95 56.99 45.95 52.45Q45.95 47.14 50.18 45.44Q54.40 43.74 59.33 43.74Q60.54 43.74 61.82 43.81Q63.10 43.87 64.19 44L64.19 42.40Q64.19 39.84 63.30 37.79Q62.40 35.74 58.82 35.74Q57.47 35.74 56.29 35.94Q55.10 36.13 54.02 36.70L52.86 41.12L47.36 40.54M64.19 48.61L64.19 47.58Q63.10 47.46 61.95 47.33Q60.80 47.20 59.58 47.20Q57.02 47.20 55.01 48.10Q52.99 48.99 52.99 51.68Q52.99 55.58 57.15 55.58Q59.58 55.58 61.76 53.82Q63.94 52.06 64.19 48.61M92.29 54.75L92.29 60L76.93 60L76.93 54.75L81.22 54.75L81.22 21.22L76.67 21.22L76.67 15.97L88 15.97L88 54.75L92.29 54.75M110.08 54.75L110.08 60L94.72 60L94.72 54.75L99.01 54.75L99.01 21.22L94.46 21.22L94.46 15.97L105.79 15.97L105.79 54.75L110.08 54.75M134.53 50.14L140.22 51.23Q139.84 55.01 136.51 57.82Q133.18 60.64 127.36 60.64Q121.09 60.64 117.06 56.96Q113.02 53.28 113.02 46.11Q113.02 39.52 116.70 35.10Q120.38 30.69 126.98 30.69Q132.93 30.69 136.42 34.24Q139.90 37.79 139.97 43.23Q139.97 45.02 139.58 47.07L120.19 47.07Q120.77 55.14 127.87 55.14Q131.20 55.14 132.64 53.54Q134.08 51.94 134.53 50.14M120.26 42.85L132.93 42.85Q133.18 40.29 131.74 38.02Q130.30 35.74 126.91 35.74Q123.84 35.74 122.24 37.79Q120.64 39.84 120.26 42.85M173.76 31.26L173.76 36.51L170.75 36.51L161.15 60L157.95 68.26L162.18 68.26L162.18 73.63L146.82 73.63L146.82 68.26L151.68 68.26L154.50 60.26L144.32 36.51L141.18 36.51L141.18 31.26L155.33 31.26L155.33 36.51L151.68 36.51L158.34 52.06L158.72 52.06L164.10 36.51L160.83 36.51L160.83 31.26\"></path></svg>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -908,25 +939,25 @@ func comeBackPage() templ.Component {
 			}()
 		}
 		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var43 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var43 == nil {
-			templ_7745c5c3_Var43 = templ.NopComponent
+		templ_7745c5c3_Var45 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var45 == nil {
+			templ_7745c5c3_Var45 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 64, "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var44 string
-		templ_7745c5c3_Var44, templ_7745c5c3_Err = templ.JoinStringErrs(productName)
+		var templ_7745c5c3_Var46 string
+		templ_7745c5c3_Var46, templ_7745c5c3_Err = templ.JoinStringErrs(productName)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 150, Col: 23}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout.templ`, Line: 152, Col: 23}
 		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var44))
+		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var46))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "</title></head><body></body></html>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, "</title></head><body></body></html>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

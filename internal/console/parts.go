@@ -211,3 +211,48 @@ func shortJSON(value []byte) string {
 	}
 	return string(value)
 }
+
+// whole is a number without commas.
+func whole(n int) string { return strconv.Itoa(n) }
+
+func publishClass(status string) string {
+	switch status {
+	case "published":
+		return "live"
+	case "scheduled":
+		return "new"
+	case "failed":
+		return "gone"
+	}
+	return "off"
+}
+
+func siteIDOf(v *visit) string {
+	if v.site == nil {
+		return ""
+	}
+	return v.site.ID
+}
+
+// What a review says of pathnames that move depends on whether the site redirects them.
+
+func moveClass(s *site) string {
+	if s.AutoRedirects {
+		return "ok"
+	}
+	return "see"
+}
+
+func moveIcon(s *site) string {
+	if s.AutoRedirects {
+		return "corner-down-right"
+	}
+	return "triangle-alert"
+}
+
+func moveText(s *site) string {
+	if s.AutoRedirects {
+		return movedRedirected
+	}
+	return movedNotFound
+}

@@ -17,6 +17,15 @@ var screens = []screen{
 	{pattern: "/console/sites/{site}/pages/{page}", handle: showPage, scope: "read", nav: "pages"},
 	{pattern: "/console/sites/{site}/pages/{page}/content", handle: showContent, scope: "read", nav: "pages"},
 	{pattern: "/console/sites/{site}/pages/{page}/compare", handle: comparePage, scope: "read", nav: "pages"},
+	{pattern: "/console/sites/{site}/review", handle: showReview, scope: "read", nav: "review"},
+	{pattern: "/console/sites/{site}/review/{plan}", handle: showReview, scope: "read", nav: "review"},
+	{pattern: "/console/sites/{site}/review/redirects.csv", handle: downloadRedirects, scope: "read", nav: "review"},
+	{pattern: "/console/sites/{site}/publishes", handle: showPublishes, scope: "read", nav: "publishes"},
+	{pattern: "/console/publishes/{publish}", handle: showPublish, scope: "read", nav: "publishes"},
+	{pattern: "/console/publishes/{publish}/restore", handle: restorePublish, scope: "read", nav: "publishes"},
+	{pattern: "/console/sites/{site}/scheduled", handle: showScheduled, scope: "read", nav: "scheduled"},
+	{pattern: scheduledPath, handle: showScheduled, scope: "read", nav: "allScheduled"},
+	{pattern: livePath, handle: streamLive, scope: "read"},
 	{pattern: "/console/session", handle: showYou, nav: "you"},
 }
 
@@ -31,16 +40,21 @@ type navRow struct {
 // siteRows are the rows of a site, and workspaceRows those of all.
 var siteRows = []navRow{
 	{id: "pages", name: navPages, icon: "file-text", path: "/pages", scope: "read", key: "p"},
+	{id: "review", name: navReview, icon: "git-compare", path: "/review", scope: "read", key: "r"},
+	{id: "publishes", name: navPublishes, icon: "history", path: "/publishes", scope: "read", key: "h"},
+	{id: "scheduled", name: navScheduled, icon: "calendar-clock", path: "/scheduled", scope: "read", key: "t"},
 }
 
 var workspaceRows = []navRow{
 	{id: "sites", name: navSites, icon: "layers", path: sitesPath, scope: "read", key: "s"},
+	{id: "allScheduled", name: navAllScheduled, icon: "calendar-clock", path: scheduledPath, scope: "read"},
 }
 
 // navFacts are the figures that the nav shows.
 type navFacts struct {
 	workspace string
 	summary   *siteSummary
+	failed    int // publishes since the last one that went live
 }
 
 // siteSummary is what the nav and the sites show of a site.
@@ -64,6 +78,9 @@ func (v *visit) loadNav() {
 	if v.site != nil {
 		if s, err := read[siteSummary](v.get("/v2/sites/" + v.site.ID + "/summary")); err == nil {
 			v.nav.summary = &s
+			if recent, err := v.publishes("20"); err == nil {
+				v.nav.failed = failedSince(recent, s.LastPublish)
+			}
 		}
 	}
 }

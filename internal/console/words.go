@@ -409,9 +409,7 @@ func number(n int) string {
 func siteCreated(name string) string  { return "Created " + name + "." }
 func siteRestored(name string) string { return name + " is back." }
 func endSessionOf(name string) string { return "End the session of " + name }
-func changedCount(n int) string       { return plural(n, "page changed", "pages changed") }
 func restoreName(name string) string  { return "Restore " + name }
-func scheduledCount(n int) string     { return plural(n, "publish scheduled", "publishes scheduled") }
 
 // errorTitle names an error.
 func errorTitle(p *problem) string {
@@ -445,4 +443,193 @@ func errorAdvice(p *problem) string {
 		return conflictHelp
 	}
 	return errorHelp
+}
+
+// Review.
+const (
+	reviewSub        = "What readers would see differently if the draft went live"
+	viewChanges      = "Changes"
+	viewSides        = "Side by side"
+	copyApproval     = "Copy link for approval"
+	reviewEmpty      = "Live is what the draft says."
+	lastPublished    = "Last publish:"
+	goToPages        = "Go to pages"
+	changesLabel     = "Changes"
+	draftMoved       = "The draft has changed."
+	draftMovedText   = "Nothing was published. What came since you opened the review is marked below; look at it and publish again."
+	reviewAgain      = "Review again"
+	planIsGone       = "This plan is gone."
+	planIsGoneText   = "The draft is no longer what was sent for approval. What came since is marked."
+	planHolds        = "This is what was sent for approval."
+	planHoldsText    = "Publishing makes exactly this live."
+	elsewhereText    = "Also edited since, with nothing left to publish here:"
+	partText         = "This is a part of the draft."
+	reviewAll        = "Review everything"
+	filterChanges    = "Filter changes"
+	facetKind        = "Kind"
+	facetLocale      = "Locale"
+	facetUnder       = "Under"
+	allLocales       = "All locales"
+	everywhere       = "Everywhere"
+	editedSince      = "Since you looked"
+	kindUpdated      = "Edited"
+	kindCreated      = "New"
+	kindMoved        = "Moved"
+	kindDeleted      = "Deleted"
+	kindOffline      = "Taken offline"
+	kindOnline       = "Put online"
+	kindRedirectNew  = "New redirect"
+	kindRedirectGone = "Redirect deleted"
+
+	kindRedirectEdited = "Redirect edited"
+
+	contentAdded     = "Content"
+	contentGone      = "Content"
+	contentDiffers   = "The content is different."
+	seeContent       = "See the content"
+	publishWord      = "Publish"
+	sinceWord        = "Since"
+	wentLive         = "went live"
+	neverPublished   = "Nothing is live yet."
+	publishNameLabel = "Name"
+	whenLabel        = "When"
+	whenNow          = "Now"
+	whenLater        = "At a time…"
+	whenAt           = "Goes live at"
+	exactPlan        = "Exactly these changes"
+	exactPlanText    = "If anybody edits the draft before then, it fails and says so."
+	draftThen        = "The draft as it is then"
+	draftThenText    = "What is edited before then goes live, too."
+	publishSelected  = "Publish the selected pages"
+	allAtOnce        = "All at once, and undone with one click."
+	beforeYouPublish = "Before you publish"
+	nobodyEdited     = "Nobody has edited since you opened this"
+	noClashes        = "No pathname would belong to two pages"
+	clashesFirst     = "Two pages can't have one pathname. Change one of them first."
+	clashRoute       = "and a route"
+	guardHelp        = "So many live pages go away. This is asked because it is most of the site."
+	downloadCSV      = "Download redirects (CSV)"
+	movedRedirected  = "The old ones redirect to the new ones. "
+	movedNotFound    = "Readers of the old ones find nothing unless you redirect. "
+	nothingToPublish = "There was nothing to publish."
+	publishScheduled = "Scheduled."
+	seePublish       = "See the publish"
+	pagesChanged     = " pages changed"
+	scheduledCount   = " scheduled"
+	failedCount      = " failed"
+)
+
+// shownLocales is how many locales of a page a card shows unfolded.
+const shownLocales = 3
+
+func changesPublished(n int) string { return plural(n, "change is live.", "changes are live.") }
+func typeTheNumber(n int) string    { return "Type " + number(n) + " to confirm" }
+func moreLocales(n int, codes string) string {
+	return plural(n, "more locale: ", "more locales: ") + codes
+}
+func planNote(plan string) string        { return "Plan " + shortPlan(plan) }
+func clashText(path, code string) string { return path + " would belong to two pages in " + code }
+func addressesChange(n int) string       { return plural(n, "live address changes", "live addresses change") }
+func redirectsMade(n int) string         { return plural(n, "redirect is made", "redirects are made") }
+func publishPages(n int) string          { return "Publish " + plural(n, "page", "# pages") }
+
+func pagesGoAway(n, of int) string {
+	if of == 0 {
+		return plural(n, "live page goes away", "live pages go away")
+	}
+	return number(n) + " of " + plural(of, "live page goes away", "live pages go away")
+}
+
+// shortPlan is the beginning of a plan.
+func shortPlan(plan string) string { return plan[:min(len(plan), 8)] }
+
+func tallyText(s reviewView) string {
+	text := "changes"
+	if s.dry.Summary.Total == 1 {
+		text = "change"
+	}
+	if s.pageCount > 0 {
+		text += " on " + plural(s.pageCount, "page", "pages")
+	}
+	return fmt.Sprintf("%s in %s of %s", text, number(len(s.dry.Summary.ByLocale)), plural(len(s.locales), "locale", "locales"))
+}
+
+func publishButton(s reviewView) string {
+	if s.isPart() && s.pageCount > 0 {
+		return "Publish " + plural(s.pageCount, "page", "pages")
+	}
+	return "Publish " + plural(s.dry.Summary.Total, "change", "changes")
+}
+
+func scheduleButton(s reviewView) string {
+	return "Schedule" + strings.TrimPrefix(publishButton(s), "Publish")
+}
+
+// fieldLabel is what a field of a change is called.
+func fieldLabel(name string) string {
+	for _, k := range fieldKinds {
+		if k.name == name {
+			return k.label
+		}
+	}
+	return orElse(map[string]string{
+		"name": fieldName, "content": fieldContent, "source": "From", "target": "To", "status": "Status", "isAutomatic": "Automatic", "locale": "Locale",
+	}[name], name)
+}
+
+// Publishes and what is scheduled.
+const (
+	publishesSub         = "What went live, and when"
+	navAllScheduled      = "All scheduled"
+	byWhom               = "By"
+	liveNow              = "Live now"
+	restoredTag          = "Brought back"
+	goLiveAgain          = "Go live with this again"
+	lookAtIt             = "Look at the site as of it"
+	cancelPublishButton  = "Cancel publish"
+	reasonLabel          = "Reason"
+	beforeIt             = "Before it"
+	restoreTitle         = "Go live with this again"
+	alreadyLive          = "This is what is live."
+	publishCanceled      = "It was canceled."
+	nothingScheduled     = "Nothing is scheduled."
+	nothingScheduledHelp = "Review the draft, and choose a time beside Publish."
+	failedTitle          = "Failed"
+	wentLiveTitle        = "Went live on time"
+)
+
+var publishStatuses = map[string]string{"published": "Published", "scheduled": "Scheduled", "failed": "Failed", "canceled": "Canceled"}
+
+func publishStatus(status string) string { return orElse(publishStatuses[status], status) }
+func publishRestored(name string) string { return "Live is as it was after " + name + "." }
+func restoreOf(name string) string       { return goLiveAgain + ": " + name }
+func cancelOf(name string) string        { return cancelPublishButton + ": " + name }
+
+// scheduledName is what a publish that is scheduled is called.
+func scheduledName(p publish) string { return orElse(deref(p.Name), "Without a name") }
+
+// whoPublished is the person, if the request named one, and the key.
+func whoPublished(p publish) string {
+	name := orElse(deref(p.CreatedByName), p.CreatedBy)
+	if actor := deref(p.Actor); actor != "" {
+		return actor + ", " + name
+	}
+	return name
+}
+
+func restoreText(w restoreView) string {
+	switch {
+	case w.isTooLong:
+		return "Live becomes what it was after this publish. There are too many publishes since to list what changes. The draft stays as it is."
+	case len(w.cards) == 0:
+		return alreadyLive
+	}
+	return "This is what changes for readers, compared with what is live now. The draft stays as it is, and you can go back the same way."
+}
+
+func scheduledTitle(v *visit) string {
+	if v.site == nil {
+		return navAllScheduled
+	}
+	return navScheduled
 }

@@ -236,3 +236,82 @@ document.addEventListener("click", (e) => {
   field.focus();
   field.select?.();
 });
+
+// Review: what is selected has a button of its own, and the guard wants its number typed.
+function readyReview() {
+  const form = document.getElementById("publish");
+  if (!form) return;
+  const n = document.querySelectorAll('input[form="publish"]:checked').length;
+  const selected = form.querySelector("[data-selected]");
+  if (selected) {
+    selected.classList.toggle("waiting", n === 0);
+    if (n) selected.textContent = n === 1 ? selected.dataset.one : selected.dataset.many.replace(/\d+ #|#/, String(n));
+  }
+  const typed = form.querySelector("[data-needs]");
+  const main = form.querySelector("[data-main]");
+  if (typed && main) main.disabled = typed.value.replaceAll(",", "").trim() !== typed.dataset.needs;
+}
+readyReview();
+document.addEventListener("change", readyReview);
+document.addEventListener("input", readyReview);
+
+// Times are typed in the zone of the browser, and sent in UTC.
+for (const field of document.querySelectorAll("[data-utc]")) {
+  const utc = document.getElementById(field.dataset.utc);
+  const zone = field.closest(".f").querySelector("[data-zone]");
+  if (zone) zone.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const convert = () => { const at = new Date(field.value); utc.value = isNaN(at) ? "" : at.toISOString(); };
+  field.addEventListener("input", convert);
+  convert();
+}
+
+// A link for others is copied.
+document.addEventListener("click", async (e) => {
+  const link = e.target.closest?.("a[data-copy-link]");
+  if (!link || !navigator.clipboard || e.metaKey || e.ctrlKey) return;
+  e.preventDefault();
+  await navigator.clipboard.writeText(link.href);
+  say(document.documentElement.dataset.copied ?? "Copied");
+});
+
+// Live: what others do shows up while the screen is looked at. A review is not replaced
+// under the eyes of whoever reads it; it says that it is old.
+let live = document.querySelector("[data-live]");
+let stream = null;
+let refreshing;
+async function refresh() {
+  const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+  if (!answer.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const focused = document.activeElement?.id;
+  for (const id of ["live", "nav"]) {
+    const fresh = page.getElementById(id);
+    if (fresh) document.getElementById(id)?.replaceWith(document.adoptNode(fresh));
+  }
+  if (focused) document.getElementById(focused)?.focus();
+  live = document.querySelector("[data-live]");
+  showTimes(document);
+}
+function hear() {
+  if (live.dataset.live === "notice") {
+    document.getElementById("since").hidden = false;
+    document.getElementById("unmoved")?.remove();
+    return;
+  }
+  clearTimeout(refreshing);
+  refreshing = setTimeout(refresh, 150);
+}
+function listen() {
+  if (document.visibilityState === "hidden") {
+    stream?.close(); // a browser has few connections to a server
+    stream = null;
+  } else if (!stream) {
+    const { site, types, since } = live.dataset; // since the screen was made, so that nothing is missed
+    stream = new EventSource(`/console/live?${new URLSearchParams({ site, types, since })}`);
+    for (const type of types.split(",")) stream.addEventListener(type, hear);
+  }
+}
+if (live) {
+  listen();
+  document.addEventListener("visibilitychange", listen);
+}

@@ -12,7 +12,7 @@ import (
 
 // world is a store with something of everything, all of it hostile.
 type world struct {
-	site string
+	site, publish, scheduled string
 }
 
 // hostile is in every text that a person can store.
@@ -25,6 +25,15 @@ func (s *server) world() world {
 	gone := s.create("/v2/sites", `{"name": `+quote("Gone "+hostile)+`}`)
 	s.must("DELETE", "/v2/sites/"+gone, "")
 	s.app(`{"name": ` + quote("Key "+hostile) + `}`)
+	s.create("/v2/locales", `{"siteId": "`+w.site+`", "locale": "fr"}`)
+	first := s.create("/v6/pages", `{"siteId": "`+w.site+`", "pathname": `+quote("/"+strings.ReplaceAll(hostile, "/", ""))+`, "name": `+quote(hostile)+`, "title": `+quote(hostile)+`}`)
+	w.publish = s.create("/v2/sites/"+w.site+"/publish", `{"name": `+quote(hostile)+`}`)
+	s.must("PATCH", "/v6/pages/"+first, `{"title": `+quote("Edited "+hostile)+`, "canonicalUrl": "https://www.fjell.example/x", "isOnline": false}`)
+	s.must("PATCH", "/v6/pages/"+first+"?locale=fr", `{"title": `+quote(hostile)+`}`)
+	s.create("/v2/sites/"+w.site+"/publish", `{"name": "Second"}`)
+	s.must("PATCH", "/v6/pages/"+first, `{"title": "Again", "pathname": "/moved"}`)
+	s.create("/v6/pages", `{"siteId": "`+w.site+`", "pathname": "/shop/jackets", "title": "Jackets"}`)
+	w.scheduled = s.create("/v2/sites/"+w.site+"/publish", `{"name": `+quote(hostile)+`, "publishAt": "2090-01-01T00:00:00Z"}`)
 	return w
 }
 
@@ -33,7 +42,9 @@ func (w world) addresses() []string {
 	site := "/console/sites/" + w.site
 	return []string{
 		"/console/sites", "/console/sites?find=zzz", "/console/sites?deleted=true", "/console/sites/new", "/console/session",
-		site + "/pages", "/console/nowhere", "/console/sites/x/pages",
+		site + "/pages", site + "/review", site + "/review?view=sides", site + "/review/x", site + "/publishes", site + "/scheduled", "/console/scheduled",
+		"/console/publishes/" + w.publish, "/console/publishes/" + w.publish + "/restore", "/console/publishes/" + w.scheduled,
+		"/console/nowhere", "/console/sites/x/pages",
 	}
 }
 

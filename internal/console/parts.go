@@ -256,3 +256,36 @@ func moveText(s *site) string {
 	}
 	return movedNotFound
 }
+
+func enabledClass(w webhook) string {
+	switch {
+	case w.IsEnabled:
+		return "live"
+	case w.DisabledReason != nil:
+		return "gone"
+	}
+	return "off"
+}
+
+func deliveryClass(status string) string {
+	switch status {
+	case "delivered":
+		return "live"
+	case "failed":
+		return "gone"
+	}
+	return "new"
+}
+
+// dayOf is the day of a time in an address.
+func dayOf(text string) string { return text[:min(len(text), len("2006-01-02"))] }
+
+func shortText(text string) string { return shortJSON([]byte(text)) }
+
+// withFormat is the address of a list as JSON.
+func withFormat(address string) string {
+	if strings.Contains(address, "?") {
+		return address + "&format=json"
+	}
+	return address + "?format=json"
+}

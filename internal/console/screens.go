@@ -25,6 +25,14 @@ var screens = []screen{
 	{pattern: "/console/publishes/{publish}/restore", handle: restorePublish, scope: "read", nav: "publishes"},
 	{pattern: "/console/sites/{site}/scheduled", handle: showScheduled, scope: "read", nav: "scheduled"},
 	{pattern: scheduledPath, handle: showScheduled, scope: "read", nav: "allScheduled"},
+	{pattern: keysPath, handle: showKeys, scope: "admin", nav: "keys"},
+	{pattern: "/console/keys/new", handle: newKey, scope: "admin", nav: "keys"},
+	{pattern: "/console/keys/{app}", handle: showKey, scope: "admin", nav: "keys"},
+	{pattern: auditPath, handle: showAudit, scope: "admin", nav: "audit"},
+	{pattern: webhooksPath, handle: showWebhooks, scope: "admin", nav: "webhooks"},
+	{pattern: "/console/webhooks/new", handle: newWebhook, scope: "admin", nav: "webhooks"},
+	{pattern: "/console/webhooks/{webhook}", handle: showWebhook, scope: "admin", nav: "webhooks"},
+	{pattern: eventsPath, handle: showEvents, scope: "read", nav: "events"},
 	{pattern: livePath, handle: streamLive, scope: "read"},
 	{pattern: "/console/session", handle: showYou, nav: "you"},
 }
@@ -48,6 +56,10 @@ var siteRows = []navRow{
 var workspaceRows = []navRow{
 	{id: "sites", name: navSites, icon: "layers", path: sitesPath, scope: "read", key: "s"},
 	{id: "allScheduled", name: navAllScheduled, icon: "calendar-clock", path: scheduledPath, scope: "read"},
+	{id: "keys", name: navKeys, icon: "key-round", path: keysPath, scope: "admin", key: "k"},
+	{id: "audit", name: navAudit, icon: "scroll-text", path: auditPath, scope: "admin", key: "a"},
+	{id: "webhooks", name: navWebhooks, icon: "webhook", path: webhooksPath, scope: "admin", key: "w"},
+	{id: "events", name: navEvents, icon: "radio", path: eventsPath, scope: "read", key: "e"},
 }
 
 // navFacts are the figures that the nav shows.

@@ -633,3 +633,137 @@ func scheduledTitle(v *visit) string {
 	}
 	return navScheduled
 }
+
+// Keys.
+const (
+	keysSub           = "Who and what may use this workspace"
+	newKeyButton      = "New key"
+	newKeyTitle       = "New key"
+	createKey         = "Create key"
+	keyEndsIn         = "Key"
+	keyUsed           = "Last used"
+	keyMadeAt         = "Made"
+	yourKey           = "Your key"
+	forAPerson        = "For a person:"
+	presetEditor      = "Editor"
+	presetRelease     = "Release manager"
+	presetOperator    = "Administrator"
+	keyNameHelp       = "Who or what uses it. The audit trail has this name."
+	keyEndsHelp       = "At the beginning of this day, in UTC. Without one, the key never ends."
+	onlySomeSites     = "Only some sites"
+	onlySomeSitesHelp = "With none chosen, all sites of the workspace."
+	keyMade           = "The key was made"
+	keyRotated        = "The key was changed"
+	keyOnce           = "Keep it now: it is shown this once, and never again."
+	keySaved          = "Saved."
+	secretKept        = "I have kept it"
+	rotateKey         = "Rotate key"
+	rotateHelp        = "Makes a new key. The old one goes on for a while, so that programs can be changed one by one."
+	rotateOwn         = "This is the key that you are signed in with, and it ends at once: you have to sign in again with the new one."
+	graceLabel        = "The old one works"
+	deleteKey         = "Delete key"
+	deleteKeyText     = "The key stops working at once, and whoever is signed in with it is signed out."
+	deleteOwnKey      = "This is the key that you are signed in with. It stops working at once, and you are signed out."
+	keyDeleted        = "The key is deleted."
+)
+
+var graces = []struct {
+	seconds int
+	name    string
+}{{0, "no longer"}, {3600, "for an hour more"}, {86400, "for a day more"}, {7 * 86400, "for a week more"}}
+
+// scopesInWords are what scopes let a key do.
+func scopesInWords(scopes []string) string {
+	words := make([]string, len(scopes))
+	for i, s := range scopes {
+		words[i] = shortScopes[s]
+	}
+	return strings.Join(words, ", ")
+}
+
+var shortScopes = map[string]string{"read": "see", "write": "change drafts", "publish": "publish", "admin": "manage keys", "operator": "run the installation"}
+
+func siteCount(ids []string) string {
+	if ids == nil {
+		return "All sites"
+	}
+	return plural(len(ids), "site", "sites")
+}
+
+// Audit and events.
+const (
+	auditSub       = "Who changed what, and when"
+	auditSince     = "Since"
+	auditUntil     = "Until"
+	auditOperation = "Operation"
+	filterButton   = "Filter"
+	downloadJSON   = "Download as JSON"
+	auditEmpty     = "Nothing in this time"
+	theService     = "The service itself"
+	allOfIt        = "All of this"
+	eventsSub      = "What happened, oldest first; the last day unless you say since when"
+	eventsEmpty    = "Nothing happened in this time"
+	eventType      = "Event"
+	eventThing     = "What"
+	eventFields    = "Fields"
+)
+
+// Webhooks.
+const (
+	webhooksSub       = "Where events are sent"
+	webhookTitle      = "Webhook"
+	newWebhookButton  = "New webhook"
+	newWebhookTitle   = "New webhook"
+	createWebhook     = "Create webhook"
+	webhooksEmpty     = "No webhooks yet."
+	webhooksEmptyHelp = "A webhook is an address that gets every event as it happens, such as a build that follows a publish."
+	webhookURL        = "URL"
+	webhookTypes      = "Types"
+	webhookTypesHelp  = "With commas, such as publish.published, page.updated. Without any, all."
+	webhookEnabled    = "Send events"
+	webhookMade       = "The webhook was made"
+	secretLabel       = "Secret"
+	secretOnce        = "This secret signs what is sent. Keep it now: it is shown this once, and never again."
+	secretRotated     = "The secret was changed"
+	webhookSaved      = "Saved."
+	sendTest          = "Send a test"
+	webhookTested     = "A test was sent."
+	deliveriesTitle   = "Deliveries"
+	noDeliveries      = "Nothing was sent yet."
+	redeliverWord     = "Send again"
+	redelivering      = "It is being sent again."
+	nextAttempt       = "Next attempt:"
+	settingsTitle     = "Settings"
+	replayTitle       = "Send events again"
+	replayHelp        = "Sends all events since a time, as new deliveries, also those from before the webhook was made."
+	replayButton      = "Send events again"
+	rotateSecret      = "Rotate secret"
+	rotateSecretHelp  = "Makes a new secret. While the old one works, too, what is sent has two signatures."
+	deleteWebhook     = "Delete webhook"
+	deleteWebhookText = "Nothing is sent any more, and what is waiting is dropped."
+	webhookDeleted    = "The webhook is deleted."
+)
+
+var deliveryStatuses = []string{"pending", "delivered", "failed"}
+
+var deliveryWords = map[string]string{"pending": "Waiting", "delivered": "Delivered", "failed": "Failed"}
+
+func deliveryWord(status string) string { return orElse(deliveryWords[status], status) }
+func redeliverOf(name string) string    { return redeliverWord + ": " + name }
+func replayed(n int) string             { return plural(n, "event is", "events are") + " being sent again." }
+func testResult(a attempt) string       { return "A test was sent: " + attemptResult(a) }
+
+// attemptResult is how an attempt to send an event ended.
+func attemptResult(a attempt) string {
+	if a.Status != nil {
+		return fmt.Sprintf("%d in %s ms", *a.Status, number(a.DurationMs))
+	}
+	return orElse(deref(a.Error), "no answer")
+}
+
+func enabledWord(w webhook) string {
+	if w.IsEnabled {
+		return "Enabled"
+	}
+	return "Disabled"
+}

@@ -315,3 +315,7 @@ if (live) {
   listen();
   document.addEventListener("visibilitychange", listen);
 }
+
+// What is shown once is not asked for again by a reload.
+const once = document.querySelector("[data-address]");
+if (once) history.replaceState(null, "", once.dataset.address);

@@ -85,9 +85,9 @@ func TestReviewListsWhatDiffers(t *testing.T) {
 	b.wait("only French is shown", `[...document.querySelectorAll(".loc > .code")].length === 21 && [...document.querySelectorAll(".loc > .code")].every((c) => c.innerText === "fr")`)
 	b.submit("Edited")
 	b.at("/console/sites/" + site + "/review?kind=updated&locale=fr")
-	b.do(back)
+	b.goBack()
 	b.at("/console/sites/" + site + "/review?locale=fr")
-	b.do(back)
+	b.goBack()
 	b.at("/console/sites/" + site + "/review")
 	b.submit("/moved")
 	b.wait("only moves are shown", `document.querySelectorAll(".card").length === 3 && document.querySelector(".card del").innerText === "/p21"`)
@@ -255,6 +255,12 @@ func TestApprovalIsBoundToItsPlan(t *testing.T) {
 	b.quiet()
 }
 
+// goBack goes back, which a screen with a stream of events does not report as loaded.
+func (b *tab) goBack() {
+	b.t.Helper()
+	eval[bool](b, "history.back(), true")
+}
+
 // later fills in the form for a publish in a while.
 func (b *tab) later(in time.Duration) {
 	b.t.Helper()
@@ -355,7 +361,7 @@ func TestRestoreShowsTheDifferenceFirst(t *testing.T) {
 	added := s.create("/v6/pages", `{"siteId": "`+site+`", "pathname": "/added"}`)
 	s.must("POST", "/v2/sites/"+site+"/publish", `{"name": "Third"}`)
 	s.edit(pages[2], "", `{"title": "Only draft"}`)
-	before := s.must("GET", "/v6/pages/"+pages[0], "").text("etag")
+	before := s.must("GET", "/v6/pages/"+pages[2], "").text("etag")
 	b := s.signedIn(t)
 	b.open("/console/sites/" + site + "/publishes")
 	b.submit("Go live with this again: First")
@@ -374,7 +380,10 @@ func TestRestoreShowsTheDifferenceFirst(t *testing.T) {
 	if status, _ := s.send(s.key, "GET", "/v6/pages/"+added+"?versionRef=ref:live", ""); status != http.StatusNotFound {
 		t.Errorf("the page that was added is live: %d", status)
 	}
-	if after := s.must("GET", "/v6/pages/"+pages[0], ""); after.text("etag") != before || after.text("title") != "Third" {
+	if after := s.must("GET", "/v6/pages/"+pages[2], ""); after.text("etag") != before {
+		t.Errorf("the draft changed: %v", after)
+	}
+	if after := s.must("GET", "/v6/pages/"+pages[0], ""); after.text("title") != "Third" { // its state follows what is live
 		t.Errorf("the draft changed: %v", after)
 	}
 	b.quiet()

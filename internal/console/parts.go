@@ -215,6 +215,14 @@ func shortJSON(value []byte) string {
 // whole is a number without commas.
 func whole(n int) string { return strconv.Itoa(n) }
 
+// saveOrAdd is the text of the button of a form that changes something, or adds it.
+func saveOrAdd(edit, add string) string {
+	if edit != "" {
+		return save
+	}
+	return add
+}
+
 func publishClass(status string) string {
 	switch status {
 	case "published":

@@ -34,6 +34,8 @@ var screens = []screen{
 	{pattern: "/console/webhooks/{webhook}", handle: showWebhook, scope: "admin", nav: "webhooks"},
 	{pattern: eventsPath, handle: showEvents, scope: "read", nav: "events"},
 	{pattern: livePath, handle: streamLive, scope: "read"},
+	{pattern: "/console/sites/{site}/locales", handle: showLocales, scope: "read", nav: "locales"},
+	{pattern: "/console/sites/{site}/routes", handle: showRoutes, scope: "read", nav: "routes"},
 	{pattern: "/console/session", handle: showYou, nav: "you"},
 }
 
@@ -51,6 +53,8 @@ var siteRows = []navRow{
 	{id: "review", name: navReview, icon: "git-compare", path: "/review", scope: "read", key: "r"},
 	{id: "publishes", name: navPublishes, icon: "history", path: "/publishes", scope: "read", key: "h"},
 	{id: "scheduled", name: navScheduled, icon: "calendar-clock", path: "/scheduled", scope: "read", key: "t"},
+	{id: "locales", name: navLocales, icon: "languages", path: "/locales", scope: "read", key: "l"},
+	{id: "routes", name: navRoutes, icon: "signpost", path: "/routes", scope: "read"},
 }
 
 var workspaceRows = []navRow{

@@ -56,23 +56,24 @@ const (
 
 // Of the nav.
 const (
-	navSites     = "All sites"
-	navPages     = "Pages"
-	navReview    = "Review"
-	navPublishes = "Publishes"
-	navScheduled = "Scheduled"
-	navLocales   = "Locales"
-	navRoutes    = "Routes"
-	navRedirects = "Redirects"
-	navPreviews  = "Previews"
-	navSettings  = "Settings"
-	navKeys      = "Keys"
-	navAudit     = "Audit"
-	navWebhooks  = "Webhooks"
-	navEvents    = "Events"
-	navOperator  = "Operator"
-	navYou       = "You"
-	navDocs      = "API reference"
+	navSites        = "All sites"
+	navPages        = "Pages"
+	navReview       = "Review"
+	navPublishes    = "Publishes"
+	navScheduled    = "Scheduled"
+	navAllScheduled = "All scheduled"
+	navLocales      = "Locales"
+	navRoutes       = "Routes"
+	navRedirects    = "Redirects"
+	navPreviews     = "Previews"
+	navSettings     = "Settings"
+	navKeys         = "Keys"
+	navAudit        = "Audit"
+	navWebhooks     = "Webhooks"
+	navEvents       = "Events"
+	navOperator     = "Operator"
+	navYou          = "You"
+	navDocs         = "API reference"
 )
 
 // Sign in.
@@ -348,6 +349,56 @@ func patchWord(op string) string {
 	return "Changed"
 }
 
+// Locales, and routes.
+const (
+	columnLocale     = "Locale"
+	columnPlace      = "Address"
+	columnLocalized  = "Pages localized"
+	actionsLabel     = "Actions"
+	defaultTag       = "Default"
+	changeWord       = "Change"
+	deleteWord       = "Delete"
+	makeDefault      = "Make default"
+	makeDefaultText  = "The other locales inherit from the default one. What any reader sees stays as it is: values are written out where that would change."
+	deleteLocale     = "Delete"
+	deleteLocaleText = "Its pages disappear for readers at once, draft and live. It can be restored as it was."
+	localeCode       = "Code"
+	localeCodeHelp   = "A language, or a language and a region: fr, pt-BR."
+	localePrefix     = "Path prefix"
+	localePrefixHelp = "Without one, the code."
+	localeDomain     = "Domain"
+	localeDomainHelp = "If it has a domain of its own: https://www.example.fr"
+	routesSub        = "Pathnames that another system serves"
+	routesEmpty      = "Pathnames that another system serves, such as /checkout, are kept free of pages here."
+	routeSkip        = "It has another system's form, such as /products/[slug]"
+	routeDeleted     = "The pathname is free again."
+)
+
+func localeFormTitle(edit string) string {
+	if edit == "" {
+		return "Add locale"
+	}
+	return "Change " + edit
+}
+
+func routeFormTitle(edit string) string {
+	if edit == "" {
+		return "Add route"
+	}
+	return "Change route"
+}
+
+func changeOf(name string) string       { return "Change " + name }
+func deleteName(name string) string     { return "Delete " + name }
+func makeDefaultOf(code string) string  { return "Make " + code + " the default" }
+func deleteLocaleOf(code string) string { return "Delete " + code }
+func localeAdded(code string) string    { return "Added " + code + "." }
+func localeSaved(code string) string    { return "Saved " + code + "." }
+func defaultIs(code string) string      { return code + " is the default locale." }
+func localeDeleted(code string) string  { return code + " is deleted. It can be restored below." }
+func localeRestored(code string) string { return code + " is back." }
+func routeSaved(path string) string     { return path + " is kept for another system." }
+
 // You.
 const (
 	youTitle        = "You"
@@ -580,7 +631,6 @@ func fieldLabel(name string) string {
 // Publishes and what is scheduled.
 const (
 	publishesSub         = "What went live, and when"
-	navAllScheduled      = "All scheduled"
 	byWhom               = "By"
 	liveNow              = "Live now"
 	restoredTag          = "Brought back"

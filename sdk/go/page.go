@@ -150,6 +150,9 @@ type SegmentPage struct {
 	Title    *string `json:"title"`
 	Status   *string `json:"status"`
 	IsOnline bool    `json:"isOnline"`
+
+	UpdatedAt time.Time `json:"updatedAt"`
+	Overrides []string  `json:"overrides"`
 }
 
 // Pages are the pages of sites.

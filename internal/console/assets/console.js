@@ -70,7 +70,7 @@ document.addEventListener("click", async (e) => {
   const code = e.target.closest?.("[data-copy]");
   if (!code || !navigator.clipboard) return;
   await navigator.clipboard.writeText(code.dataset.copy || code.textContent);
-  say(document.documentElement.dataset.copied ?? "Copied");
+  say(document.documentElement.dataset.copied);
 });
 
 // say shows a message for a moment.
@@ -271,7 +271,7 @@ document.addEventListener("click", async (e) => {
   if (!link || !navigator.clipboard || e.metaKey || e.ctrlKey) return;
   e.preventDefault();
   await navigator.clipboard.writeText(link.href);
-  say(document.documentElement.dataset.copied ?? "Copied");
+  say(document.documentElement.dataset.copied);
 });
 
 // Live: what others do shows up while the screen is looked at. A review is not replaced

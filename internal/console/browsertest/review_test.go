@@ -388,3 +388,25 @@ func TestRestoreShowsTheDifferenceFirst(t *testing.T) {
 	}
 	b.quiet()
 }
+
+func TestWithoutScripts(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	_, pages := s.shop()
+	b := s.tab(t)
+	b.noScript(true)
+	b.open("/console/sign-in")
+	b.signIn(s.key)
+	b.at("/console/sites")
+	b.submit("Shop")
+	b.submit("about")
+	b.fill("Title", "Without scripts")
+	b.submit("Save")
+	b.see("Saved in the draft.")
+	b.submit("Review")
+	b.submit("Publish 6 changes")
+	b.see("6 changes are live.")
+	if got := s.must("GET", "/v6/pages/"+pages["/about"]+"?versionRef=ref:live", ""); got.text("title") != "Without scripts" {
+		t.Errorf("%v", got)
+	}
+}

@@ -21,15 +21,6 @@ func (v *visit) publishes(limit string) ([]publish, error) {
 	return found.Data, err
 }
 
-// enter makes the site of a publish that of the screen.
-func (v *visit) enter(siteID string) error {
-	s, err := read[site](v.get("/v2/sites/" + pathValue(siteID)))
-	if err == nil {
-		v.site = &s
-	}
-	return err
-}
-
 // failedSince counts the publishes that failed after the last one went live.
 func failedSince(publishes []publish, last *publish) int {
 	n := 0
@@ -100,7 +91,7 @@ func showPublish(v *visit) error {
 func readPublish(v *visit) (publish, error) {
 	p, err := read[publish](v.get("/v2/publishes/" + pathValue(v.PathValue("publish"))))
 	if err != nil {
-		return p, err
+		return p, v.hidden(err, publishNotFound)
 	}
 	return p, v.enter(p.SiteID)
 }

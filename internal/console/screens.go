@@ -33,6 +33,8 @@ var screens = []screen{
 	{pattern: "/console/webhooks/new", handle: newWebhook, scope: "admin", nav: "webhooks"},
 	{pattern: "/console/webhooks/{webhook}", handle: showWebhook, scope: "admin", nav: "webhooks"},
 	{pattern: eventsPath, handle: showEvents, scope: "read", nav: "events"},
+	{pattern: palettePath, handle: showPalette},
+	{pattern: keyboardPath, handle: showKeyboard},
 	{pattern: livePath, handle: streamLive, scope: "read"},
 	{pattern: "/console/sites/{site}/locales", handle: showLocales, scope: "read", nav: "locales"},
 	{pattern: "/console/sites/{site}/routes", handle: showRoutes, scope: "read", nav: "routes"},

@@ -630,6 +630,7 @@ func fieldLabel(name string) string {
 
 // Publishes and what is scheduled.
 const (
+	publishNotFound      = "Publish not found"
 	publishesSub         = "What went live, and when"
 	byWhom               = "By"
 	liveNow              = "Live now"
@@ -816,4 +817,37 @@ func enabledWord(w webhook) string {
 		return "Enabled"
 	}
 	return "Disabled"
+}
+
+// Palette and keyboard.
+const (
+	paletteTitle  = "Search and commands"
+	paletteHint   = "Go to a screen, a page or a site"
+	keyboardTitle = "Keyboard"
+	lettersHelp   = "Single letters only lead somewhere: they never change, publish or delete anything."
+	lettersOn     = "Turn single letters on"
+	lettersOff    = "Turn single letters off"
+)
+
+func nothingCalled(text string) string { return "Nothing called “" + text + "”" }
+
+var shortcuts = []struct {
+	name string
+	keys []shortcut
+}{
+	{"Everywhere", []shortcut{
+		{[]string{"Ctrl", "K"}, "search and commands"}, {[]string{"/"}, "find in this list"}, {[]string{"?"}, "these keys"},
+	}},
+	{"Go to", []shortcut{
+		{[]string{"G", "S"}, "sites"}, {[]string{"G", "P"}, "pages"}, {[]string{"G", "R"}, "review"}, {[]string{"G", "H"}, "publishes"},
+		{[]string{"G", "T"}, "scheduled"}, {[]string{"G", "L"}, "locales"}, {[]string{"G", "K"}, "keys"}, {[]string{"G", "A"}, "audit"},
+		{[]string{"G", "W"}, "webhooks"}, {[]string{"G", "E"}, "events"},
+	}},
+	{"In lists", []shortcut{
+		{[]string{"J", "K"}, "move"}, {[]string{"O"}, "open"}, {[]string{"X"}, "select"}, {[]string{"Shift", "X"}, "select up to here"},
+		{[]string{"["}, "close the folder"}, {[]string{"]"}, "open the folder"}, {[]string{"C"}, "new"}, {[]string{"L"}, "choose the locale"}, {[]string{"V"}, "draft or live"},
+	}},
+	{"In a page", []shortcut{
+		{[]string{"E"}, "edit"}, {[]string{"Ctrl", "S"}, "save"}, {[]string{"Esc"}, "close"}, {[]string{"Alt", "←"}, "previous locale"}, {[]string{"Alt", "→"}, "next locale"},
+	}},
 }

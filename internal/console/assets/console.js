@@ -319,3 +319,62 @@ if (live) {
 // What is shown once is not asked for again by a reload.
 const once = document.querySelector("[data-address]");
 if (once) history.replaceState(null, "", once.dataset.address);
+
+// The palette, and the list of keys. While a dialog is open it has all keys.
+const palette = document.getElementById("palette");
+const paletteField = document.getElementById("palette-find");
+function openPalette() {
+  if (!palette || palette.open) return;
+  palette.showModal();
+  paletteField.value = "";
+  paletteField.focus();
+  htmx.trigger(paletteField, "search");
+}
+document.addEventListener("click", (e) => {
+  if (e.target === palette) palette.close();
+  if (!e.target.closest?.("[data-palette]") || e.metaKey || e.ctrlKey) return;
+  e.preventDefault();
+  openPalette();
+});
+async function openKeyboard() {
+  const dialog = document.getElementById("keyboard");
+  if (!dialog || dialog.open) return;
+  const answer = await fetch(dialog.dataset.addressOf, { headers: { "HX-Request": "true" } });
+  if (!answer.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  dialog.replaceChildren(document.adoptNode(page.getElementById("shortcuts")));
+  showLetters();
+  dialog.showModal();
+}
+const lettersAreOff = () => localStorage.getItem("letters") === "off";
+function showLetters() {
+  for (const b of document.querySelectorAll("[data-letters]")) b.textContent = lettersAreOff() ? b.dataset.on : b.dataset.off;
+}
+showLetters();
+document.addEventListener("click", (e) => {
+  if (!e.target.closest?.("[data-letters]")) return;
+  localStorage.setItem("letters", lettersAreOff() ? "on" : "off");
+  showLetters();
+});
+document.addEventListener("keydown", (e) => {
+  if ((e.ctrlKey || e.metaKey) && e.key === "k") {
+    e.preventDefault();
+    openPalette();
+    return;
+  }
+  const dialog = document.querySelector("dialog[open]");
+  if (dialog) {
+    const links = [...dialog.querySelectorAll("a.open")];
+    if ((e.key === "ArrowDown" || e.key === "ArrowUp") && links.length) {
+      e.preventDefault();
+      const next = links.indexOf(document.activeElement) + (e.key === "ArrowDown" ? 1 : -1);
+      (links[next] ?? (next < 0 ? paletteField : links.at(-1))).focus();
+    }
+    if (e.key !== "Enter") e.stopImmediatePropagation();
+    return;
+  }
+  const isLetter = e.key.length === 1 && !e.ctrlKey && !e.metaKey && !e.altKey && !e.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]");
+  if (!isLetter) return;
+  if (lettersAreOff()) e.stopImmediatePropagation();
+  else if (e.key === "?") openKeyboard();
+}, true);

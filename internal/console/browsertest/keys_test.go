@@ -11,6 +11,7 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // paste pastes what was copied into a field.
@@ -259,5 +260,68 @@ func TestEventsAreListed(t *testing.T) {
 	b.at("/console/sites/" + site + "/pages/" + pages["/about"])
 	b.open("/console/events?types=page.nonsense")
 	b.see("must")
+	b.quiet()
+}
+
+func TestPalette(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	site, pages := s.shop()
+	b := s.signedIn(t)
+	b.open("/console/sites/" + site + "/pages")
+	b.keys("k", chromedp.KeyModifiers(2))
+	b.wait("the palette is open", `document.querySelector("#palette[open] #palette-find") === document.activeElement`)
+	b.wait("it offers screens", `[...document.querySelectorAll("#palette a.open")].some((a) => a.innerText.includes("Review"))`)
+	b.accessible()
+	b.keys("rev")
+	b.wait("it found the screen", `document.querySelectorAll("#palette a.open").length === 1`)
+	b.keys(kb.Enter)
+	b.at("/console/sites/" + site + "/review")
+	b.keys("k", chromedp.KeyModifiers(2))
+	b.keys("storm")
+	b.wait("it found the page", `[...document.querySelectorAll("#palette a.open")].some((a) => a.innerText.includes("/shop/jackets/storm"))`)
+	b.keys(kb.Enter)
+	b.wait("the page is open", `new URL(location.href).searchParams.get("page") === `+quote(pages["/shop/jackets/storm"])+` && document.querySelector("#pt")`)
+	b.keys("k", chromedp.KeyModifiers(2))
+	b.keys("zzz")
+	b.see("Nothing called “zzz”")
+	b.keys(kb.Escape)
+	b.wait("it is closed, and the page is not", `!document.querySelector("dialog[open]") && document.querySelector("#pt")`)
+	b.quiet()
+
+	key, _ := s.app(`{"name": "Reader", "scopes": ["read"], "siteIds": ["` + site + `"]}`)
+	other := s.create("/v2/sites", `{"name": "Storm elsewhere"}`)
+	reader := s.signedIn(t, key)
+	reader.open("/console/palette?site=" + site)
+	reader.has("Review")
+	for _, name := range []string{"New page", "New site", "New key", "Keys", "Audit"} {
+		reader.wait("it does not offer "+name, "!"+found("#answers a", name))
+	}
+	reader.open("/console/palette?find=storm")
+	reader.notSee("Storm elsewhere")
+	reader.open("/console/palette?site=" + other)
+	reader.see("Site not found")
+}
+
+func TestKeyboardHelp(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	site, _ := s.shop()
+	b := s.signedIn(t)
+	b.open("/console/sites/" + site + "/pages")
+	b.keys("?")
+	b.see("search and commands")
+	b.accessible()
+	b.click("Turn single letters off")
+	b.see("Turn single letters on")
+	b.keys(kb.Escape)
+	b.wait("it is closed", `!document.querySelector("dialog[open]")`)
+	b.keys("gr")
+	b.keys("?")
+	b.wait("letters do nothing", `!document.querySelector("dialog[open]") && location.pathname.endsWith("/pages")`)
+	b.open("/console/keyboard")
+	b.click("Turn single letters on")
+	b.keys("gs")
+	b.at("/console/sites")
 	b.quiet()
 }

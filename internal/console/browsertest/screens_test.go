@@ -54,7 +54,7 @@ func (w world) addresses() []string {
 		site + "/review", site + "/review?locale=fr", site + "/review/gone", site + "/review?view=sides", site + "/review?kind=deleted", site + "/publishes", site + "/scheduled", "/console/scheduled",
 		"/console/publishes/" + w.publish, "/console/publishes/" + w.publish + "/restore", "/console/publishes/" + w.scheduled, site + "/locales", site + "/locales?edit=fr", site + "/routes",
 		"/console/keys", "/console/keys/new?preset=editor", "/console/keys/" + w.app, "/console/audit", "/console/audit?operation=zzz", "/console/webhooks", "/console/webhooks/new",
-		"/console/webhooks/" + w.webhook, "/console/events", "/console/events?types=zzz", "/console/nowhere", "/console/sites/x/pages",
+		"/console/webhooks/" + w.webhook, "/console/events", "/console/events?types=zzz", "/console/palette?find=a", "/console/keyboard", "/console/nowhere", "/console/sites/x/pages",
 	}
 }
 

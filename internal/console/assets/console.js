@@ -336,6 +336,11 @@ document.addEventListener("click", (e) => {
   e.preventDefault();
   openPalette();
 });
+palette?.addEventListener("submit", (e) => { // Enter opens the first answer instead
+  e.preventDefault();
+  if ("stale" in paletteField.dataset) waiting = paletteField;
+  else openFirst(paletteField);
+});
 async function openKeyboard() {
   const dialog = document.getElementById("keyboard");
   if (!dialog || dialog.open) return;
@@ -364,6 +369,10 @@ document.addEventListener("keydown", (e) => {
   }
   const dialog = document.querySelector("dialog[open]");
   if (dialog) {
+    if (e.key === "Escape") { // a field that searches would only be cleared
+      e.preventDefault();
+      dialog.close();
+    }
     const links = [...dialog.querySelectorAll("a.open")];
     if ((e.key === "ArrowDown" || e.key === "ArrowUp") && links.length) {
       e.preventDefault();

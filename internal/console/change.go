@@ -79,6 +79,9 @@ func (f fieldChange) text(value any) string {
 	case string:
 		return x
 	case bool:
+		if f.Field == "isAutomatic" || f.Field == "isEnabled" {
+			return yesNo(x)
+		}
 		return shownValue(f.Field, boolText(x))
 	case float64:
 		return strconv.FormatFloat(x, 'f', -1, 64)

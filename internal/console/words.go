@@ -851,3 +851,10 @@ var shortcuts = []struct {
 		{[]string{"E"}, "edit"}, {[]string{"Ctrl", "S"}, "save"}, {[]string{"Esc"}, "close"}, {[]string{"Alt", "←"}, "previous locale"}, {[]string{"Alt", "→"}, "next locale"},
 	}},
 }
+
+func yesNo(yes bool) string {
+	if yes {
+		return "Yes"
+	}
+	return "No"
+}

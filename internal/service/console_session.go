@@ -85,11 +85,19 @@ func (s *Service) UseConsoleLink(ctx context.Context, link, userAgent string) (c
 	return token, session, err
 }
 
-// Sessions are the sessions of the caller's app.
+// Sessions are the sessions of the caller's app whose keys still work.
 func (s *Service) Sessions(ctx context.Context, who Caller) ([]cms.Session, error) {
 	sessions, err := s.store.Sessions(ctx, who.App.WorkspaceID, who.App.ID, s.now())
 	kept := sessions[:0]
+	ended := map[cms.KeyHash]bool{}
 	for _, session := range sessions {
+		if _, known := ended[session.Key]; !known {
+			_, _, err := s.store.AppByKey(ctx, session.Key, s.now())
+			ended[session.Key] = cms.CodeOf(err) == cms.CodeNotFound
+		}
+		if ended[session.Key] {
+			continue
+		}
 		if last := s.usage.last(session.ID); last.After(session.LastSeenAt) {
 			session.LastSeenAt = last
 		}

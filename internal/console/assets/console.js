@@ -314,6 +314,8 @@ function listen() {
 if (live) {
   listen();
   document.addEventListener("visibilitychange", listen);
+  addEventListener("pagehide", () => stream?.close());
+  addEventListener("pageshow", (e) => { if (e.persisted) location.reload(); }); // it missed what happened
 }
 
 // What is shown once is not asked for again by a reload.

@@ -81,7 +81,7 @@ func TestTreeOpensInPlace(t *testing.T) {
 	b.see("storm")
 	b.click("shop: 3 below")
 	b.notSee("storm")
-	b.do(back)
+	b.back()
 	b.see("storm")
 	b.quiet()
 }

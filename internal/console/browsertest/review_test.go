@@ -85,9 +85,9 @@ func TestReviewListsWhatDiffers(t *testing.T) {
 	b.wait("only French is shown", `[...document.querySelectorAll(".loc > .code")].length === 21 && [...document.querySelectorAll(".loc > .code")].every((c) => c.innerText === "fr")`)
 	b.submit("Edited")
 	b.at("/console/sites/" + site + "/review?kind=updated&locale=fr")
-	b.goBack()
+	b.back()
 	b.at("/console/sites/" + site + "/review?locale=fr")
-	b.goBack()
+	b.back()
 	b.at("/console/sites/" + site + "/review")
 	b.submit("/moved")
 	b.wait("only moves are shown", `document.querySelectorAll(".card").length === 3 && document.querySelector(".card del").innerText === "/p21"`)
@@ -253,12 +253,6 @@ func TestApprovalIsBoundToItsPlan(t *testing.T) {
 	b.submit("Publish 1 change")
 	b.see("1 change is live.")
 	b.quiet()
-}
-
-// goBack goes back, which a screen with a stream of events does not report as loaded.
-func (b *tab) goBack() {
-	b.t.Helper()
-	eval[bool](b, "history.back(), true")
 }
 
 // later fills in the form for a publish in a while.

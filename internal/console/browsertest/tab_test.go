@@ -200,8 +200,14 @@ func (b *tab) click(name string) {
 // submit clicks a control and waits for the page that it leads to.
 func (b *tab) submit(name string) {
 	b.t.Helper()
+	b.leave(func() { b.click(name) })
+}
+
+// leave does something that leads to another page, and waits for that.
+func (b *tab) leave(do func()) {
+	b.t.Helper()
 	eval[bool](b, "window.isOld = true")
-	b.click(name)
+	do()
 	b.wait("there is another page", `!window.isOld && document.readyState === "complete"`)
 }
 
@@ -278,7 +284,10 @@ func (b *tab) focused() string {
 }
 
 // back goes back in the history, as the button of the browser does.
-var back = chromedp.NavigateBack()
+func (b *tab) back() {
+	b.t.Helper()
+	try[bool](b, "history.back(), true") // the page may go before it answers
+}
 
 // focusIn waits until a control has the focus.
 func (b *tab) focusIn(name string) {

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -213,6 +212,9 @@ func shortJSON(value []byte) string {
 	return string(value)
 }
 
+// whole is a number without commas.
+func whole(n int) string { return strconv.Itoa(n) }
+
 // saveOrAdd is the text of the button of a form that changes something, or adds it.
 func saveOrAdd(edit, add string) string {
 	if edit != "" {
@@ -233,19 +235,65 @@ func publishClass(status string) string {
 	return "off"
 }
 
-// publishTime is when a publish went live, or else was made.
-func publishTime(p publish) string { return orElse(deref(p.PublishedAt), p.CreatedAt) }
-
-func compareText(a, b string) int { return strings.Compare(a, b) }
-
-func itoa(n int) string { return strconv.Itoa(n) }
-
-func sortedKeys(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }
-
-// toggledTo is a filter after a click: off if it was on.
-func toggledTo(now, value string) string {
-	if now == value {
+func siteIDOf(v *visit) string {
+	if v.site == nil {
 		return ""
 	}
-	return value
+	return v.site.ID
+}
+
+// What a review says of pathnames that move depends on whether the site redirects them.
+
+func moveClass(s *site) string {
+	if s.AutoRedirects {
+		return "ok"
+	}
+	return "see"
+}
+
+func moveIcon(s *site) string {
+	if s.AutoRedirects {
+		return "corner-down-right"
+	}
+	return "triangle-alert"
+}
+
+func moveText(s *site) string {
+	if s.AutoRedirects {
+		return movedRedirected
+	}
+	return movedNotFound
+}
+
+func enabledClass(w webhook) string {
+	switch {
+	case w.IsEnabled:
+		return "live"
+	case w.DisabledReason != nil:
+		return "gone"
+	}
+	return "off"
+}
+
+func deliveryClass(status string) string {
+	switch status {
+	case "delivered":
+		return "live"
+	case "failed":
+		return "gone"
+	}
+	return "new"
+}
+
+// dayOf is the day of a time in an address.
+func dayOf(text string) string { return text[:min(len(text), len("2006-01-02"))] }
+
+func shortText(text string) string { return shortJSON([]byte(text)) }
+
+// withFormat is the address of a list as JSON.
+func withFormat(address string) string {
+	if strings.Contains(address, "?") {
+		return address + "&format=json"
+	}
+	return address + "?format=json"
 }

@@ -115,15 +115,29 @@ func (v *visit) begin() (err error) {
 	if id == "" {
 		return v.parse()
 	}
-	s, err := read[site](v.get("/v2/sites/" + url.PathEscape(id)))
-	if err != nil {
-		if p := problemOf(err); p != nil && p.Status == http.StatusForbidden && v.me.can("read") {
-			return &problem{Status: http.StatusNotFound, Message: siteNotFound, RequestID: p.RequestID} // it is not told whether it exists
-		}
+	if err := v.enter(id); err != nil {
 		return err
 	}
-	v.site = &s
 	return v.parse()
+}
+
+// enter makes a site that of the screen.
+func (v *visit) enter(id string) error {
+	s, err := read[site](v.get("/v2/sites/" + url.PathEscape(id)))
+	if err != nil {
+		return v.hidden(err, siteNotFound)
+	}
+	v.site = &s
+	return nil
+}
+
+// hidden does not tell a key that is restricted to sites whether something exists
+// elsewhere.
+func (v *visit) hidden(err error, message string) error {
+	if p := problemOf(err); p != nil && p.Status == http.StatusForbidden && v.me.can("read") {
+		return &problem{Status: http.StatusNotFound, Message: message, RequestID: p.RequestID}
+	}
+	return err
 }
 
 // parse reads the form of a write.

@@ -349,147 +349,6 @@ func patchWord(op string) string {
 	return "Changed"
 }
 
-// Review.
-const (
-	reviewSub        = "What readers would see differently if the draft went live"
-	reviewEmpty      = "Live is what the draft says."
-	lastPublished    = "Last published:"
-	copyApproval     = "Copy link for approval"
-	changesRegion    = "Changes"
-	filterChanges    = "Filter changes"
-	facetKind        = "Kind"
-	everyLocale      = "all"
-	contentDiffers   = "The content differs"
-	draftChanged     = "The draft has changed."
-	draftChangedNote = "The draft has changed since you opened this."
-	reviewAgain      = "Review again"
-	cameSince        = "Came since"
-	publishWord      = "Publish"
-	sinceLast        = "Since"
-	beforeYouPublish = "Before you publish"
-	nobodyEdited     = "Nobody has edited since you opened this"
-	noClash          = "No pathname would belong to two pages"
-	publishNameLabel = "Name"
-	whenLabel        = "When"
-	whenNow          = "Now"
-	whenLater        = "At a time"
-	whenTime         = "Time"
-	meaningPlan      = "Exactly this. If the draft changes until then, nothing is published"
-	meaningDraft     = "The draft as it is then"
-	confirmHelp      = "Most of what is live would go away."
-	publishBlocked   = "It would be refused: see above."
-	publishSelected  = "Publish selected pages"
-	publishOnePage   = "Publish 1 page"
-	publishManyPages = "Publish # pages"
-	undoneEasily     = "All at once, and undone with one click."
-	nothingToPublish = "There was nothing to publish."
-	scheduledDone    = "Scheduled."
-	lookAtIt         = "Look at it"
-)
-
-var kindWords = map[string]string{
-	"updated": "Edited", "created": "New", "pathChanged": "Moved", "deleted": "Deleted", "takenOffline": "Taken offline", "takenOnline": "Put online",
-	"redirectCreated": "Redirect added", "redirectUpdated": "Redirect changed", "redirectDeleted": "Redirect deleted",
-}
-
-func kindWord(kind string) string { return orElse(kindWords[kind], kind) }
-
-func fieldWord(field string) string {
-	for _, k := range fieldKinds {
-		if k.name == field {
-			return k.label
-		}
-	}
-	return map[string]string{"content": fieldContent, "source": "From", "target": "To", "status": "Status", "locale": "Locale", "name": fieldName, "isAutomatic": "Automatic"}[field]
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "Yes"
-	}
-	return "No"
-}
-
-func tallyText(w reviewView) string {
-	text := "changes"
-	if w.countChanges() == 1 {
-		text = "change"
-	}
-	switch {
-	case w.pages != nil:
-		return text + " on " + plural(len(w.pages), "selected page", "selected pages")
-	case w.locale != "":
-		return text + " in " + w.locale
-	}
-	return text + " in " + plural(len(w.all.Summary.ByLocale), "locale", "locales")
-}
-
-func movedText(w reviewView) string {
-	if w.bound != "" {
-		return "This plan is gone: nothing is published by it."
-	}
-	return "Nothing was published. What came since is marked."
-}
-
-func publishButton(w reviewView) string {
-	if w.pages != nil {
-		return "Publish " + plural(len(w.pages), "page", "pages")
-	}
-	return "Publish " + plural(w.countChanges(), "change", "changes")
-}
-
-func planIs(plan string) string    { return "Plan " + plan[:min(8, len(plan))] }
-func publishedCount(n int) string  { return "Published " + plural(n, "change", "changes") + "." }
-func addressesChange(n int) string { return plural(n, "live address changes", "live addresses change") }
-func pagesGoAway(n int) string     { return plural(n, "live page goes away", "live pages go away") }
-func confirmLabel(n int) string    { return "Type " + number(n) + " to confirm" }
-func clashOf(path, locale string, n int) string {
-	return path + " would belong to " + plural(n, "page and a route", "pages") + " in " + locale
-}
-
-func redirectsMade(n int) string {
-	if n == 0 {
-		return "Readers of the old ones find nothing: there is no redirect from them."
-	}
-	return plural(n, "redirect leads", "redirects lead") + " from the old ones."
-}
-
-// Publishes, and scheduled ones.
-const (
-	nothingScheduled = "Nothing is scheduled."
-	scheduleCanceled = "It is canceled."
-	cancelSchedule   = "Cancel"
-	goLiveAgain      = "Go live with this again"
-	lookAtSite       = "Look at the site as of it"
-	restoredTag      = "Restored"
-	alreadyLive      = "Live is this already."
-	restoredDone     = "It is live again. The draft is as it was."
-	restoreAsk       = "This is what readers would see differently."
-	restoreText      = "The draft stays as it is."
-	restoreCut       = "There is more than is shown here."
-)
-
-var publishWords = map[string]string{"published": "Published", "scheduled": "Scheduled", "canceled": "Canceled", "failed": "Failed"}
-
-func publishStatus(status string) string { return orElse(publishWords[status], status) }
-func failedCount(n int) string {
-	return plural(n, "scheduled publish failed", "scheduled publishes failed")
-}
-
-func countedChanges(p publish) string {
-	if p.Status != "published" {
-		return ""
-	}
-	return plural(p.ChangeCount, "change", "changes")
-}
-
-func publishHeading(w publishView) string {
-	if w.isRestore {
-		return goLiveAgain
-	}
-	return publishName(w.publish)
-}
-
 // Locales, and routes.
 const (
 	columnLocale     = "Locale"
@@ -601,9 +460,7 @@ func number(n int) string {
 func siteCreated(name string) string  { return "Created " + name + "." }
 func siteRestored(name string) string { return name + " is back." }
 func endSessionOf(name string) string { return "End the session of " + name }
-func changedCount(n int) string       { return plural(n, "page changed", "pages changed") }
 func restoreName(name string) string  { return "Restore " + name }
-func scheduledCount(n int) string     { return plural(n, "publish scheduled", "publishes scheduled") }
 
 // errorTitle names an error.
 func errorTitle(p *problem) string {
@@ -637,4 +494,367 @@ func errorAdvice(p *problem) string {
 		return conflictHelp
 	}
 	return errorHelp
+}
+
+// Review.
+const (
+	reviewSub        = "What readers would see differently if the draft went live"
+	viewChanges      = "Changes"
+	viewSides        = "Side by side"
+	copyApproval     = "Copy link for approval"
+	reviewEmpty      = "Live is what the draft says."
+	lastPublished    = "Last publish:"
+	goToPages        = "Go to pages"
+	changesLabel     = "Changes"
+	draftMoved       = "The draft has changed."
+	draftMovedText   = "Nothing was published. What came since you opened the review is marked below; look at it and publish again."
+	reviewAgain      = "Review again"
+	planIsGone       = "This plan is gone."
+	planIsGoneText   = "The draft is no longer what was sent for approval. What came since is marked."
+	planHolds        = "This is what was sent for approval."
+	planHoldsText    = "Publishing makes exactly this live."
+	elsewhereText    = "Also edited since, with nothing left to publish here:"
+	partText         = "This is a part of the draft."
+	reviewAll        = "Review everything"
+	filterChanges    = "Filter changes"
+	facetKind        = "Kind"
+	facetLocale      = "Locale"
+	facetUnder       = "Under"
+	allLocales       = "All locales"
+	everywhere       = "Everywhere"
+	editedSince      = "Since you looked"
+	kindUpdated      = "Edited"
+	kindCreated      = "New"
+	kindMoved        = "Moved"
+	kindDeleted      = "Deleted"
+	kindOffline      = "Taken offline"
+	kindOnline       = "Put online"
+	kindRedirectNew  = "New redirect"
+	kindRedirectGone = "Redirect deleted"
+
+	kindRedirectEdited = "Redirect edited"
+
+	contentAdded     = "Content"
+	contentGone      = "Content"
+	contentDiffers   = "The content is different."
+	seeContent       = "See the content"
+	publishWord      = "Publish"
+	sinceWord        = "Since"
+	wentLive         = "went live"
+	neverPublished   = "Nothing is live yet."
+	publishNameLabel = "Name"
+	whenLabel        = "When"
+	whenNow          = "Now"
+	whenLater        = "At a time…"
+	whenAt           = "Goes live at"
+	exactPlan        = "Exactly these changes"
+	exactPlanText    = "If anybody edits the draft before then, it fails and says so."
+	draftThen        = "The draft as it is then"
+	draftThenText    = "What is edited before then goes live, too."
+	publishSelected  = "Publish the selected pages"
+	allAtOnce        = "All at once, and undone with one click."
+	beforeYouPublish = "Before you publish"
+	nobodyEdited     = "Nobody has edited since you opened this"
+	noClashes        = "No pathname would belong to two pages"
+	clashesFirst     = "Two pages can't have one pathname. Change one of them first."
+	clashRoute       = "and a route"
+	guardHelp        = "So many live pages go away. This is asked because it is most of the site."
+	downloadCSV      = "Download redirects (CSV)"
+	movedRedirected  = "The old ones redirect to the new ones. "
+	movedNotFound    = "Readers of the old ones find nothing unless you redirect. "
+	nothingToPublish = "There was nothing to publish."
+	publishScheduled = "Scheduled."
+	seePublish       = "See the publish"
+	pagesChanged     = " pages changed"
+	scheduledCount   = " scheduled"
+	failedCount      = " failed"
+)
+
+// shownLocales is how many locales of a page a card shows unfolded.
+const shownLocales = 3
+
+func changesPublished(n int) string { return plural(n, "change is live.", "changes are live.") }
+func typeTheNumber(n int) string    { return "Type " + number(n) + " to confirm" }
+func moreLocales(n int, codes string) string {
+	return plural(n, "more locale: ", "more locales: ") + codes
+}
+func planNote(plan string) string        { return "Plan " + shortPlan(plan) }
+func clashText(path, code string) string { return path + " would belong to two pages in " + code }
+func addressesChange(n int) string       { return plural(n, "live address changes", "live addresses change") }
+func redirectsMade(n int) string         { return plural(n, "redirect is made", "redirects are made") }
+func publishPages(n int) string          { return "Publish " + plural(n, "page", "# pages") }
+
+func pagesGoAway(n, of int) string {
+	if of == 0 {
+		return plural(n, "live page goes away", "live pages go away")
+	}
+	return number(n) + " of " + plural(of, "live page goes away", "live pages go away")
+}
+
+// shortPlan is the beginning of a plan.
+func shortPlan(plan string) string { return plan[:min(len(plan), 8)] }
+
+func tallyText(s reviewView) string {
+	text := "changes"
+	if s.dry.Summary.Total == 1 {
+		text = "change"
+	}
+	if s.pageCount > 0 {
+		text += " on " + plural(s.pageCount, "page", "pages")
+	}
+	return fmt.Sprintf("%s in %s of %s", text, number(len(s.dry.Summary.ByLocale)), plural(len(s.locales), "locale", "locales"))
+}
+
+func publishButton(s reviewView) string {
+	if s.isPart() && s.pageCount > 0 {
+		return "Publish " + plural(s.pageCount, "page", "pages")
+	}
+	return "Publish " + plural(s.dry.Summary.Total, "change", "changes")
+}
+
+func scheduleButton(s reviewView) string {
+	return "Schedule" + strings.TrimPrefix(publishButton(s), "Publish")
+}
+
+// fieldLabel is what a field of a change is called.
+func fieldLabel(name string) string {
+	for _, k := range fieldKinds {
+		if k.name == name {
+			return k.label
+		}
+	}
+	return orElse(map[string]string{
+		"name": fieldName, "content": fieldContent, "source": "From", "target": "To", "status": "Status", "isAutomatic": "Automatic", "locale": "Locale",
+	}[name], name)
+}
+
+// Publishes and what is scheduled.
+const (
+	publishNotFound      = "Publish not found"
+	publishesSub         = "What went live, and when"
+	byWhom               = "By"
+	liveNow              = "Live now"
+	restoredTag          = "Brought back"
+	goLiveAgain          = "Go live with this again"
+	lookAtIt             = "Look at the site as of it"
+	cancelPublishButton  = "Cancel publish"
+	reasonLabel          = "Reason"
+	beforeIt             = "Before it"
+	restoreTitle         = "Go live with this again"
+	alreadyLive          = "This is what is live."
+	publishCanceled      = "It was canceled."
+	nothingScheduled     = "Nothing is scheduled."
+	nothingScheduledHelp = "Review the draft, and choose a time beside Publish."
+	failedTitle          = "Failed"
+	wentLiveTitle        = "Went live on time"
+)
+
+var publishStatuses = map[string]string{"published": "Published", "scheduled": "Scheduled", "failed": "Failed", "canceled": "Canceled"}
+
+func publishStatus(status string) string { return orElse(publishStatuses[status], status) }
+func publishRestored(name string) string { return "Live is as it was after " + name + "." }
+func restoreOf(name string) string       { return goLiveAgain + ": " + name }
+func cancelOf(name string) string        { return cancelPublishButton + ": " + name }
+
+// scheduledName is what a publish that is scheduled is called.
+func scheduledName(p publish) string { return orElse(deref(p.Name), "Without a name") }
+
+// whoPublished is the person, if the request named one, and the key.
+func whoPublished(p publish) string {
+	name := orElse(deref(p.CreatedByName), p.CreatedBy)
+	if actor := deref(p.Actor); actor != "" {
+		return actor + ", " + name
+	}
+	return name
+}
+
+func restoreText(w restoreView) string {
+	switch {
+	case w.isTooLong:
+		return "Live becomes what it was after this publish. There are too many publishes since to list what changes. The draft stays as it is."
+	case len(w.cards) == 0:
+		return alreadyLive
+	}
+	return "This is what changes for readers, compared with what is live now. The draft stays as it is, and you can go back the same way."
+}
+
+func scheduledTitle(v *visit) string {
+	if v.site == nil {
+		return navAllScheduled
+	}
+	return navScheduled
+}
+
+// Keys.
+const (
+	keysSub           = "Who and what may use this workspace"
+	newKeyButton      = "New key"
+	newKeyTitle       = "New key"
+	createKey         = "Create key"
+	keyEndsIn         = "Key"
+	keyUsed           = "Last used"
+	keyMadeAt         = "Made"
+	yourKey           = "Your key"
+	forAPerson        = "For a person:"
+	presetEditor      = "Editor"
+	presetRelease     = "Release manager"
+	presetOperator    = "Administrator"
+	keyNameHelp       = "Who or what uses it. The audit trail has this name."
+	keyEndsHelp       = "At the beginning of this day, in UTC. Without one, the key never ends."
+	onlySomeSites     = "Only some sites"
+	onlySomeSitesHelp = "With none chosen, all sites of the workspace."
+	keyMade           = "The key was made"
+	keyRotated        = "The key was changed"
+	keyOnce           = "Keep it now: it is shown this once, and never again."
+	keySaved          = "Saved."
+	secretKept        = "I have kept it"
+	rotateKey         = "Rotate key"
+	rotateHelp        = "Makes a new key. The old one goes on for a while, so that programs can be changed one by one."
+	rotateOwn         = "This is the key that you are signed in with, and it ends at once: you have to sign in again with the new one."
+	graceLabel        = "The old one works"
+	deleteKey         = "Delete key"
+	deleteKeyText     = "The key stops working at once, and whoever is signed in with it is signed out."
+	deleteOwnKey      = "This is the key that you are signed in with. It stops working at once, and you are signed out."
+	keyDeleted        = "The key is deleted."
+)
+
+var graces = []struct {
+	seconds int
+	name    string
+}{{0, "no longer"}, {3600, "for an hour more"}, {86400, "for a day more"}, {7 * 86400, "for a week more"}}
+
+// scopesInWords are what scopes let a key do.
+func scopesInWords(scopes []string) string {
+	words := make([]string, len(scopes))
+	for i, s := range scopes {
+		words[i] = shortScopes[s]
+	}
+	return strings.Join(words, ", ")
+}
+
+var shortScopes = map[string]string{"read": "see", "write": "change drafts", "publish": "publish", "admin": "manage keys", "operator": "run the installation"}
+
+func siteCount(ids []string) string {
+	if ids == nil {
+		return "All sites"
+	}
+	return plural(len(ids), "site", "sites")
+}
+
+// Audit and events.
+const (
+	auditSub       = "Who changed what, and when"
+	auditSince     = "Since"
+	auditUntil     = "Until"
+	auditOperation = "Operation"
+	filterButton   = "Filter"
+	downloadJSON   = "Download as JSON"
+	auditEmpty     = "Nothing in this time"
+	theService     = "The service itself"
+	allOfIt        = "All of this"
+	eventsSub      = "What happened, oldest first; the last day unless you say since when"
+	eventsEmpty    = "Nothing happened in this time"
+	eventType      = "Event"
+	eventThing     = "What"
+	eventFields    = "Fields"
+)
+
+// Webhooks.
+const (
+	webhooksSub       = "Where events are sent"
+	webhookTitle      = "Webhook"
+	newWebhookButton  = "New webhook"
+	newWebhookTitle   = "New webhook"
+	createWebhook     = "Create webhook"
+	webhooksEmpty     = "No webhooks yet."
+	webhooksEmptyHelp = "A webhook is an address that gets every event as it happens, such as a build that follows a publish."
+	webhookURL        = "URL"
+	webhookTypes      = "Types"
+	webhookTypesHelp  = "With commas, such as publish.published, page.updated. Without any, all."
+	webhookEnabled    = "Send events"
+	webhookMade       = "The webhook was made"
+	secretLabel       = "Secret"
+	secretOnce        = "This secret signs what is sent. Keep it now: it is shown this once, and never again."
+	secretRotated     = "The secret was changed"
+	webhookSaved      = "Saved."
+	sendTest          = "Send a test"
+	webhookTested     = "A test was sent."
+	deliveriesTitle   = "Deliveries"
+	noDeliveries      = "Nothing was sent yet."
+	redeliverWord     = "Send again"
+	redelivering      = "It is being sent again."
+	nextAttempt       = "Next attempt:"
+	settingsTitle     = "Settings"
+	replayTitle       = "Send events again"
+	replayHelp        = "Sends all events since a time, as new deliveries, also those from before the webhook was made."
+	replayButton      = "Send events again"
+	rotateSecret      = "Rotate secret"
+	rotateSecretHelp  = "Makes a new secret. While the old one works, too, what is sent has two signatures."
+	deleteWebhook     = "Delete webhook"
+	deleteWebhookText = "Nothing is sent any more, and what is waiting is dropped."
+	webhookDeleted    = "The webhook is deleted."
+)
+
+var deliveryStatuses = []string{"pending", "delivered", "failed"}
+
+var deliveryWords = map[string]string{"pending": "Waiting", "delivered": "Delivered", "failed": "Failed"}
+
+func deliveryWord(status string) string { return orElse(deliveryWords[status], status) }
+func redeliverOf(name string) string    { return redeliverWord + ": " + name }
+func replayed(n int) string             { return plural(n, "event is", "events are") + " being sent again." }
+func testResult(a attempt) string       { return "A test was sent: " + attemptResult(a) }
+
+// attemptResult is how an attempt to send an event ended.
+func attemptResult(a attempt) string {
+	if a.Status != nil {
+		return fmt.Sprintf("%d in %s ms", *a.Status, number(a.DurationMs))
+	}
+	return orElse(deref(a.Error), "no answer")
+}
+
+func enabledWord(w webhook) string {
+	if w.IsEnabled {
+		return "Enabled"
+	}
+	return "Disabled"
+}
+
+// Palette and keyboard.
+const (
+	paletteTitle  = "Search and commands"
+	paletteHint   = "Go to a screen, a page or a site"
+	keyboardTitle = "Keyboard"
+	lettersHelp   = "Single letters only lead somewhere: they never change, publish or delete anything."
+	lettersOn     = "Turn single letters on"
+	lettersOff    = "Turn single letters off"
+)
+
+func nothingCalled(text string) string { return "Nothing called “" + text + "”" }
+
+var shortcuts = []struct {
+	name string
+	keys []shortcut
+}{
+	{"Everywhere", []shortcut{
+		{[]string{"Ctrl", "K"}, "search and commands"}, {[]string{"/"}, "find in this list"}, {[]string{"?"}, "these keys"},
+	}},
+	{"Go to", []shortcut{
+		{[]string{"G", "S"}, "sites"}, {[]string{"G", "P"}, "pages"}, {[]string{"G", "R"}, "review"}, {[]string{"G", "H"}, "publishes"},
+		{[]string{"G", "T"}, "scheduled"}, {[]string{"G", "L"}, "locales"}, {[]string{"G", "K"}, "keys"}, {[]string{"G", "A"}, "audit"},
+		{[]string{"G", "W"}, "webhooks"}, {[]string{"G", "E"}, "events"},
+	}},
+	{"In lists", []shortcut{
+		{[]string{"J", "K"}, "move"}, {[]string{"O"}, "open"}, {[]string{"X"}, "select"}, {[]string{"Shift", "X"}, "select up to here"},
+		{[]string{"["}, "close the folder"}, {[]string{"]"}, "open the folder"}, {[]string{"C"}, "new"}, {[]string{"L"}, "choose the locale"}, {[]string{"V"}, "draft or live"},
+	}},
+	{"In a page", []shortcut{
+		{[]string{"E"}, "edit"}, {[]string{"Ctrl", "S"}, "save"}, {[]string{"Esc"}, "close"}, {[]string{"Alt", "←"}, "previous locale"}, {[]string{"Alt", "→"}, "next locale"},
+	}},
+}
+
+func yesNo(yes bool) string {
+	if yes {
+		return "Yes"
+	}
+	return "No"
 }

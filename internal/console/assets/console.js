@@ -237,49 +237,155 @@ document.addEventListener("click", (e) => {
   field.select?.();
 });
 
-// Review: the button says what it publishes, a guard is typed, times have the browser's zone.
-const review = document.querySelector("form[data-review]");
-if (review) {
-  review.querySelector("[data-zone]").value = new Date().getTimezoneOffset();
-  const zone = review.querySelector("[data-zone-name]");
+// Review: what is selected has a button of its own, and the guard wants its number typed.
+function readyReview() {
+  const form = document.getElementById("publish");
+  if (!form) return;
+  const n = document.querySelectorAll('input[form="publish"]:checked').length;
+  const selected = form.querySelector("[data-selected]");
+  if (selected) {
+    selected.classList.toggle("waiting", n === 0);
+    if (n) selected.textContent = n === 1 ? selected.dataset.one : selected.dataset.many.replace(/\d+ #|#/, String(n));
+  }
+  const typed = form.querySelector("[data-needs]");
+  const main = form.querySelector("[data-main]");
+  if (typed && main) main.disabled = typed.value.replaceAll(",", "").trim() !== typed.dataset.needs;
+}
+readyReview();
+document.addEventListener("change", readyReview);
+document.addEventListener("input", readyReview);
+
+// Times are typed in the zone of the browser, and sent in UTC.
+for (const field of document.querySelectorAll("[data-utc]")) {
+  const utc = document.getElementById(field.dataset.utc);
+  const zone = field.closest(".f").querySelector("[data-zone]");
   if (zone) zone.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const button = review.querySelector("[data-publish]");
-  const update = () => {
-    if (!button) return;
-    const n = review.querySelectorAll("input[name=id]:checked, input[name=redirect]:checked").length;
-    button.value = n ? "selected" : "all";
-    button.textContent = n === 0 ? button.dataset.all : n === 1 ? button.dataset.one : button.dataset.many.replace("#", n);
-    button.disabled = button.dataset.confirm !== undefined && n === 0 && review.elements.confirm?.value.trim() !== button.dataset.confirm;
-  };
-  review.addEventListener("input", update);
-  update();
+  const convert = () => { const at = new Date(field.value); utc.value = isNaN(at) ? "" : at.toISOString(); };
+  field.addEventListener("input", convert);
+  convert();
 }
 
-// A link for somebody else is copied whole.
+// A link for others is copied.
 document.addEventListener("click", async (e) => {
-  const link = e.target.closest?.("[data-copy-link]");
-  if (!link) return;
-  await navigator.clipboard.writeText(new URL(link.dataset.copyLink, location.href).href);
+  const link = e.target.closest?.("a[data-copy-link]");
+  if (!link || !navigator.clipboard || e.metaKey || e.ctrlKey) return;
+  e.preventDefault();
+  await navigator.clipboard.writeText(link.href);
   say(document.documentElement.dataset.copied);
 });
 
-// What others do shows up without a reload. A review is not replaced under the reader: it says so.
-const live = document.querySelector("[data-live]");
-if (live) {
-  const source = new EventSource(live.dataset.live);
-  const kinds = live.dataset.liveTypes.split(" ");
-  let soon;
-  const happened = () => {
-    clearTimeout(soon);
-    soon = setTimeout(() => {
-      if (live.dataset.changed) say(live.dataset.changed);
-      else if (live.id) htmx.ajax("GET", location.href, { target: "#live", select: "#live", swap: "outerMorph" });
-      else location.reload();
-    }, 200);
-  };
-  for (const kind of kinds) {
-    for (const verb of ["created", "updated", "deleted", "restored", "discarded", "scheduled", "published", "failed", "canceled"]) source.addEventListener(`${kind}.${verb}`, happened);
+// Live: what others do shows up while the screen is looked at. A review is not replaced
+// under the eyes of whoever reads it; it says that it is old.
+let live = document.querySelector("[data-live]");
+let stream = null;
+let refreshing;
+async function refresh() {
+  const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+  if (!answer.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const focused = document.activeElement?.id;
+  for (const id of ["live", "nav"]) {
+    const fresh = page.getElementById(id);
+    if (fresh) document.getElementById(id)?.replaceWith(document.adoptNode(fresh));
   }
-  addEventListener("pagehide", () => source.close());
+  if (focused) document.getElementById(focused)?.focus();
+  live = document.querySelector("[data-live]");
+  showTimes(document);
+}
+function hear() {
+  if (live.dataset.live === "notice") {
+    document.getElementById("since").hidden = false;
+    document.getElementById("unmoved")?.remove();
+    return;
+  }
+  clearTimeout(refreshing);
+  refreshing = setTimeout(refresh, 150);
+}
+function listen() {
+  if (document.visibilityState === "hidden") {
+    stream?.close(); // a browser has few connections to a server
+    stream = null;
+  } else if (!stream) {
+    const { site, types, since } = live.dataset; // since the screen was made, so that nothing is missed
+    stream = new EventSource(`/console/live?${new URLSearchParams({ site, types, since })}`);
+    for (const type of types.split(",")) stream.addEventListener(type, hear);
+  }
+}
+if (live) {
+  listen();
+  document.addEventListener("visibilitychange", listen);
+  addEventListener("pagehide", () => stream?.close());
   addEventListener("pageshow", (e) => { if (e.persisted) location.reload(); }); // it missed what happened
 }
+
+// What is shown once is not asked for again by a reload.
+const once = document.querySelector("[data-address]");
+if (once) history.replaceState(null, "", once.dataset.address);
+
+// The palette, and the list of keys. While a dialog is open it has all keys.
+const palette = document.getElementById("palette");
+const paletteField = document.getElementById("palette-find");
+function openPalette() {
+  if (!palette || palette.open) return;
+  palette.showModal();
+  paletteField.value = "";
+  paletteField.focus();
+  htmx.trigger(paletteField, "search");
+}
+document.addEventListener("click", (e) => {
+  if (e.target === palette) palette.close();
+  if (!e.target.closest?.("[data-palette]") || e.metaKey || e.ctrlKey) return;
+  e.preventDefault();
+  openPalette();
+});
+palette?.addEventListener("submit", (e) => { // Enter opens the first answer instead
+  e.preventDefault();
+  if ("stale" in paletteField.dataset) waiting = paletteField;
+  else openFirst(paletteField);
+});
+async function openKeyboard() {
+  const dialog = document.getElementById("keyboard");
+  if (!dialog || dialog.open) return;
+  const answer = await fetch(dialog.dataset.addressOf, { headers: { "HX-Request": "true" } });
+  if (!answer.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  dialog.replaceChildren(document.adoptNode(page.getElementById("shortcuts")));
+  showLetters();
+  dialog.showModal();
+}
+const lettersAreOff = () => localStorage.getItem("letters") === "off";
+function showLetters() {
+  for (const b of document.querySelectorAll("[data-letters]")) b.textContent = lettersAreOff() ? b.dataset.on : b.dataset.off;
+}
+showLetters();
+document.addEventListener("click", (e) => {
+  if (!e.target.closest?.("[data-letters]")) return;
+  localStorage.setItem("letters", lettersAreOff() ? "on" : "off");
+  showLetters();
+});
+document.addEventListener("keydown", (e) => {
+  if ((e.ctrlKey || e.metaKey) && e.key === "k") {
+    e.preventDefault();
+    openPalette();
+    return;
+  }
+  const dialog = document.querySelector("dialog[open]");
+  if (dialog) {
+    if (e.key === "Escape") { // a field that searches would only be cleared
+      e.preventDefault();
+      dialog.close();
+    }
+    const links = [...dialog.querySelectorAll("a.open")];
+    if ((e.key === "ArrowDown" || e.key === "ArrowUp") && links.length) {
+      e.preventDefault();
+      const next = links.indexOf(document.activeElement) + (e.key === "ArrowDown" ? 1 : -1);
+      (links[next] ?? (next < 0 ? paletteField : links.at(-1))).focus();
+    }
+    if (e.key !== "Enter") e.stopImmediatePropagation();
+    return;
+  }
+  const isLetter = e.key.length === 1 && !e.ctrlKey && !e.metaKey && !e.altKey && !e.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]");
+  if (!isLetter) return;
+  if (lettersAreOff()) e.stopImmediatePropagation();
+  else if (e.key === "?") openKeyboard();
+}, true);

@@ -12,7 +12,7 @@ import (
 
 // world is a store with something of everything, all of it hostile.
 type world struct {
-	site, page, publish string
+	site, page, publish, scheduled, webhook, app string
 }
 
 // hostile is in every text that a person can store.
@@ -24,20 +24,23 @@ func (s *server) world() world {
 	w.site = s.create("/v2/sites", `{"name": `+quote("Site "+hostile)+`, "hostOrigin": "https://www.fjell.example", "labels": ["shop"]}`)
 	gone := s.create("/v2/sites", `{"name": `+quote("Gone "+hostile)+`}`)
 	s.must("DELETE", "/v2/sites/"+gone, "")
-	s.app(`{"name": ` + quote("Key "+hostile) + `}`)
+	_, w.app = s.app(`{"name": ` + quote("Key "+hostile) + `}`)
 	s.create("/v2/locales", `{"siteId": "`+w.site+`", "locale": "fr"}`)
 	fields := `"title": ` + quote("Title "+hostile) + `, "description": ` + quote(hostile) + `, "canonicalUrl": "https://x.example/%22onmouseover=alert(3)"`
 	w.page = s.create("/v6/pages", `{"siteId": "`+w.site+`", "pathname": `+quote("/a<b>/x\"onclick=alert(4)")+`, "name": `+quote("Name "+hostile)+`, `+fields+`}`)
 	s.create("/v6/pages", `{"siteId": "`+w.site+`", "pathname": "/javascript:alert(5)", "title": "javascript:alert(6)"}`)
 	s.must("PUT", "/v6/pages/"+w.page+"/content", `{"text": `+quote(hostile)+`}`)
 	w.publish = s.create("/v2/sites/"+w.site+"/publish", `{"name": `+quote("Publish "+hostile)+`}`)
-	s.create("/v2/sites/"+w.site+"/publish", `{"name": `+quote("Later "+hostile)+`, "publishAt": "2099-01-01T00:00:00.000Z"}`)
+	w.scheduled = s.create("/v2/sites/"+w.site+"/publish", `{"name": `+quote("Later "+hostile)+`, "publishAt": "2099-01-01T00:00:00.000Z"}`)
 	s.must("PATCH", "/v6/pages/"+w.page+"?locale=fr", `{`+fields+`}`)
+	s.create("/v2/sites/"+w.site+"/publish", `{"name": "Second"}`)
+	s.must("PATCH", "/v6/pages/"+w.page, `{"pathname": "/moved", "isOnline": false}`)
 	s.must("PATCH", "/v6/pages/"+w.page, `{"title": `+quote("Later "+hostile)+`}`)
 	s.must("PUT", "/v6/pages/"+w.page+"/content", `{"text": "other", "more": `+quote(hostile)+`}`)
 	trash := s.create("/v6/pages", `{"siteId": "`+w.site+`", "pathname": "/gone", "title": `+quote(hostile)+`}`)
 	s.must("DELETE", "/v6/pages/"+trash, "")
 	s.create("/v2/routes?skipValidation=true", `{"siteId": "`+w.site+`", "pathname": `+quote("/r/"+hostile)+`}`)
+	w.webhook = s.create("/v2/webhooks", `{"url": "https://hooks.fjell.example/x", "description": `+quote(hostile)+`}`)
 	return w
 }
 
@@ -48,8 +51,10 @@ func (w world) addresses() []string {
 		"/console/sites", "/console/sites?find=zzz", "/console/sites?deleted=true", "/console/sites/new", "/console/session",
 		site + "/pages", site + "/pages?page=" + w.page, site + "/pages?locale=fr&page=" + w.page, site + "/pages?view=list", site + "/pages?status=deleted",
 		site + "/pages/new", site + "/pages/" + w.page + "?locale=fr", site + "/pages/" + w.page + "/content", site + "/pages/" + w.page + "/compare",
-		site + "/review", site + "/review?locale=fr", site + "/review/gone", site + "/review?kind=deleted", site + "/publishes", site + "/scheduled", "/console/scheduled",
-		"/console/publishes/" + w.publish, site + "/locales", site + "/locales?edit=fr", site + "/routes", "/console/nowhere", "/console/sites/x/pages",
+		site + "/review", site + "/review?locale=fr", site + "/review/gone", site + "/review?view=sides", site + "/review?kind=deleted", site + "/publishes", site + "/scheduled", "/console/scheduled",
+		"/console/publishes/" + w.publish, "/console/publishes/" + w.publish + "/restore", "/console/publishes/" + w.scheduled, site + "/locales", site + "/locales?edit=fr", site + "/routes",
+		"/console/keys", "/console/keys/new?preset=editor", "/console/keys/" + w.app, "/console/audit", "/console/audit?operation=zzz", "/console/webhooks", "/console/webhooks/new",
+		"/console/webhooks/" + w.webhook, "/console/events", "/console/events?types=zzz", "/console/palette?find=a", "/console/keyboard", "/console/nowhere", "/console/sites/x/pages",
 	}
 }
 

@@ -750,13 +750,17 @@ const (
 	filterButton   = "Filter"
 	downloadJSON   = "Download as JSON"
 	auditEmpty     = "Nothing in this time"
-	theService     = "The service itself"
-	allOfIt        = "All of this"
-	eventsSub      = "What happened, oldest first; the last day unless you say since when"
-	eventsEmpty    = "Nothing happened in this time"
-	eventType      = "Event"
-	eventThing     = "What"
-	eventFields    = "Fields"
+
+	exampleOperation = "updatePage"
+	exampleType      = "page.updated"
+
+	theService  = "The service itself"
+	allOfIt     = "All of this"
+	eventsSub   = "What happened, oldest first; the last day unless you say since when"
+	eventsEmpty = "Nothing happened in this time"
+	eventType   = "Event"
+	eventThing  = "What"
+	eventFields = "Fields"
 )
 
 // Webhooks.

@@ -23,8 +23,8 @@ func TestCallsOfTheEventsDocumentWork(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if len(lines) != 7 || !strings.HasPrefix(lines[0], `["site.created"`) || !strings.HasSuffix(lines[2], `"ada@example.com",["title"]]`) ||
-		strings.Join(lines[3:], " ") != "event: publish.published page.created page.updated publish.published" {
+	if len(lines) != 9 || !strings.HasPrefix(lines[0], `["site.created"`) || !strings.HasSuffix(lines[2], `"ada@example.com",["title"]]`) ||
+		strings.Join(lines[3:], " ") != "event: publish.published page.created page.updated publish.published build the site once for 1 publish About us" {
 		t.Errorf("got\n%s", out)
 	}
 }

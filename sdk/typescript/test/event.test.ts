@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { buffer } from "node:stream/consumers";
 import { BadRequestError, type Event, Galley, SignatureError, verifyWebhook } from "galley-sdk";
 import { expect, test } from "vitest";
@@ -52,10 +53,11 @@ test("a stream that is silent for the timeout is opened again", async () => {
   let connections = 0;
   const url = await serve((_, w) => {
     w.writeHead(200, { "content-type": "text/event-stream" }).write(": hello\n\n");
-    if (++connections === 3) w.write('id: 1\ndata: {"id":"1"}\n\n');
+    if (++connections >= 3) w.write('id: 1\ndata: {"id":"1"}\n\n');
   });
-  const { value } = await new Galley(url, { timeout: 50, pause: 1 }).events.stream().next();
-  expect([value, connections]).toEqual([{ id: "1" }, 3]);
+  const { value } = await new Galley(url, { timeout: 300, pause: 1 }).events.stream().next();
+  expect(value).toEqual({ id: "1" });
+  expect(connections).toBeGreaterThanOrEqual(3);
 });
 
 test("webhooks are verified", async () => {
@@ -78,11 +80,14 @@ test("webhooks are verified", async () => {
   const { secret: other } = await galley.webhooks.create({ url });
   const bad: [string, typeof headers, string][] = [
     [secret, headers, text + " "],
-    [secret, { ...headers, "webhook-timestamp": "1000000000" }, text],
     [secret, { ...headers, "webhook-timestamp": undefined }, text],
     [secret, { ...headers, "webhook-id": "another" }, text],
     [secret, { ...headers, "webhook-signature": undefined }, text],
     [other, headers, text],
   ];
+  // Old, but signed.
+  const old = `${headers["webhook-id"]}.1000000000.`;
+  const signature = createHmac("sha256", Buffer.from(secret.slice("whsec_".length), "base64")).update(old + text).digest("base64");
+  bad.push([secret, { ...headers, "webhook-timestamp": "1000000000", "webhook-signature": `v1,${signature}` }, text]);
   for (const [key, sent, content] of bad) await expect(verifyWebhook(key, sent, content)).rejects.toThrow(SignatureError);
 });

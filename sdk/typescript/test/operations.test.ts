@@ -52,11 +52,11 @@ test("every operation of the document has a method, and every method an operatio
 });
 
 test("each method sends its operation", async () => {
-  const sent: { method: string; path: string; body: unknown }[] = [];
+  const sent: { method: string; path: string; query: string | null; body: unknown }[] = [];
   const client = new Galley("http://galley.test", {
     fetch: async (url, init) => {
-      const { pathname } = new URL(String(url));
-      sent.push({ method: init!.method!.toLowerCase(), path: pathname, body: init!.body });
+      const { pathname, searchParams } = new URL(String(url));
+      sent.push({ method: init!.method!.toLowerCase(), path: pathname, query: searchParams.get("sent"), body: init!.body });
       return new Response(pathname.endsWith("/stream") ? "data: {}\n\n" : "{}", { headers: { "content-type": "application/json" } });
     },
   });
@@ -66,7 +66,7 @@ test("each method sends its operation", async () => {
     expect(f, name).toBeTypeOf("function");
     const parameters = o.path.match(/{\w+}/g) ?? [];
     const body = o.requestBody ? [{ sent: "body" }] : [];
-    const returned = f(...parameters, ...body);
+    const returned = f(...parameters, ...body, { sent: "query" });
     if (o.operationId === "streamEvents") {
       await returned.next();
       await returned.return();
@@ -74,7 +74,7 @@ test("each method sends its operation", async () => {
       await returned;
     }
     const path = o.path.replace(/[{}]/g, (c) => encodeURIComponent(c));
-    expect(sent.pop(), name).toEqual({ method: o.method, path, body: body[0] && JSON.stringify(body[0]) });
+    expect(sent.pop(), name).toEqual({ method: o.method, path, query: "query", body: body[0] && JSON.stringify(body[0]) });
     expect(sent).toEqual([]);
 
     const schema = o.responses["200"]?.content?.["application/json"]?.schema.$ref?.split("/").pop();

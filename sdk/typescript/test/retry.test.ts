@@ -4,10 +4,10 @@ import { expect, test } from "vitest";
 import { flaky, serve } from "./proxy.js";
 import { start } from "./server.js";
 
-test("every write happens once, however many responses are lost", async () => {
+test("every write happens once, however many responses are lost", { timeout: 600_000 }, async () => {
   const server = await start();
   const galley = server.client();
-  const unreliable = new Galley(await flaky(server.url, 1), { key: server.key, retries: 30, pause: 1 });
+  const unreliable = new Galley(await flaky(server.url, 1), { key: server.key, retries: 30, pause: 1, timeout: 5000 });
   const site = await unreliable.sites.create({ name: "Shop" });
   const count = 1000;
   const ids: string[] = [];

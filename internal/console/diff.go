@@ -2,6 +2,7 @@ package console
 
 import (
 	"slices"
+	"strings"
 	"unicode"
 )
 
@@ -94,7 +95,7 @@ func compact(spans []span) []span {
 			i++
 			continue
 		}
-		var gone, come string
+		var gone, come strings.Builder
 		for ; i < len(spans); i++ {
 			s := spans[i]
 			isGap := s.kind == same && isBlank(s.text) && i+1 < len(spans) && spans[i+1].kind != same
@@ -102,13 +103,13 @@ func compact(spans []span) []span {
 				break
 			}
 			if s.kind != added {
-				gone += s.text
+				gone.WriteString(s.text)
 			}
 			if s.kind != removed {
-				come += s.text
+				come.WriteString(s.text)
 			}
 		}
-		out = extend(extend(out, span{removed, gone}), span{added, come})
+		out = extend(extend(out, span{removed, gone.String()}), span{added, come.String()})
 	}
 	return out
 }

@@ -7,13 +7,12 @@ import (
 
 // localesView is what the screen Locales shows.
 type localesView struct {
-	locales  []locale
-	deleted  []locale
-	counts   map[string]int // of pages that a locale localizes
-	edit     string         // the code of the locale in the form; "": a new one
-	typed    localeForm
-	problem  *problem
-	isDelete bool
+	locales []locale
+	deleted []locale
+	counts  map[string]int // of pages that a locale localizes
+	edit    string         // the code of the locale in the form; "": a new one
+	typed   localeForm
+	problem *problem
 }
 
 type localeForm struct{ code, domain, prefix string }

@@ -19,13 +19,12 @@ type pageField struct {
 	kind  string // text, area, online, robots or frequency
 	mono  bool
 
-	isOwn     bool   // of the locale
-	editable  bool   // in the form
-	source    string // what the default locale has
-	differs   bool   // from live
-	wrong     string
-	theirs    *string // what somebody else saved meanwhile
-	isPairing bool
+	isOwn    bool   // of the locale
+	editable bool   // in the form
+	source   string // what the default locale has
+	differs  bool   // from live
+	wrong    string
+	theirs   *string // what somebody else saved meanwhile
 }
 
 // pageView is a page in a locale, with what it inherits and what is live.

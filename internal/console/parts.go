@@ -149,7 +149,7 @@ func restColumns(locale string) string {
 	return "4"
 }
 
-func whatIsThere(r pageRow, s pagesView) string {
+func whatIsThere(r pageRow) string {
 	if r.isRoute {
 		return routeThere
 	}

@@ -49,9 +49,6 @@ func (q reviewQuery) withPlan(plan, at string) reviewQuery {
 	return q
 }
 
-// isFiltered reports whether a filter hides changes.
-func (q reviewQuery) isFiltered() bool { return q.kind != "" || q.locale != "" || q.under != "" }
-
 // isPart reports whether only a part of the draft is reviewed.
 func (q reviewQuery) isPart() bool { return q.pages != "" || q.redirects != "" }
 

@@ -70,9 +70,8 @@ var workspaceRows = []navRow{
 
 // navFacts are the figures that the nav shows.
 type navFacts struct {
-	workspace string
-	summary   *siteSummary
-	failed    int // publishes since the last one that went live
+	summary *siteSummary
+	failed  int // publishes since the last one that went live
 }
 
 // siteSummary is what the nav and the sites show of a site.

@@ -22,7 +22,7 @@ import (
 type tab struct {
 	t   *testing.T
 	s   *server
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // it is the tab, as chromedp has it
 
 	mu       sync.Mutex
 	messages []string // that the browser wrote about the page
@@ -211,12 +211,6 @@ func (b *tab) leave(do func()) {
 	b.wait("there is another page", `!window.isOld && document.readyState === "complete"`)
 }
 
-// clickCSS clicks the first element of a selector.
-func (b *tab) clickCSS(selector string) {
-	b.t.Helper()
-	b.clickOn(selector, "document.querySelector("+quote(selector)+")")
-}
-
 func (b *tab) clickOn(what, element string) {
 	b.t.Helper()
 	b.wait("there is "+what, element+` && !`+element+`.disabled`)
@@ -275,12 +269,6 @@ func (b *tab) value(name string) string {
 	field := found(fields, name)
 	b.wait("there is the field "+name, field)
 	return eval[string](b, field+".value")
-}
-
-// focused is the accessible name of what has the focus, or its text.
-func (b *tab) focused() string {
-	b.t.Helper()
-	return eval[string](b, `(() => { const e = document.activeElement; return (e.getAttribute("aria-label") ?? (e.labels?.length ? e.labels[0].innerText : e.innerText) ?? "").trim(); })()`)
 }
 
 // back goes back in the history, as the button of the browser does.

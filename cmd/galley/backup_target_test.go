@@ -40,7 +40,7 @@ func TestBackupLeavesTheStoreAlone(t *testing.T) {
 	check(t)
 	server.stop(t)
 	left, err := filepath.Glob(filepath.Join(data, "*"))
-	if err != nil || len(left) != 1 {
+	if err != nil || len(left) != 2 { // the database and the key of secrets
 		t.Errorf("the folder has %s (%v)", left, err)
 	}
 

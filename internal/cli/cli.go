@@ -26,9 +26,22 @@ const Version = "0.1.0"
 
 // commands is the tree of commands.
 type commands struct {
-	Config string `help:"YAML file of settings, with the names of the flags." env:"GALLEY_CONFIG" placeholder:"FILE"`
-
 	client.Commands `group:"client"`
+	serverCommands
+}
+
+// commandsFor is the tree that a command is looked for in. A server keeps it in memory, so it
+// does without the commands of clients.
+func commandsFor(args []string) any {
+	if len(args) > 0 && args[0] == "serve" {
+		return &serverCommands{}
+	}
+	return &commands{}
+}
+
+// serverCommands are for a server and its store.
+type serverCommands struct {
+	Config string `help:"YAML file of settings, with the names of the flags." env:"GALLEY_CONFIG" placeholder:"FILE"`
 
 	Serve       serveCommand       `cmd:"" help:"Start the service."`
 	Apps        appsCommand        `cmd:"" help:"Create, list, rate-limit and revoke apps."`
@@ -64,7 +77,7 @@ func (t *terminal) printf(format string, args ...any) {
 func Run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	exit := -1
 	config.ForgetEmptyVariables()
-	parser, err := kong.New(&commands{},
+	parser, err := kong.New(commandsFor(args),
 		kong.Name("galley"),
 		kong.Description("Galley manages the content of websites over a REST API.\n\nStart a server with 'galley serve', sign in to one with 'galley login URL'. Get help with 'galley help COMMAND'."),
 		kong.Writers(out, errOut),

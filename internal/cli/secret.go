@@ -85,7 +85,7 @@ func createSecretKey(folder, name string) (err error) {
 	// A file of another name first: a program that is killed leaves no half of a key.
 	file, err := os.CreateTemp(folder, secretKeyFile+"-*") // with mode 0600
 	if err != nil {
-		return err
+		return fmt.Errorf("the folder is not writable: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.Remove(file.Name())) }()
 	_, err = file.WriteString(base64.StdEncoding.EncodeToString(key) + "\n")

@@ -11,6 +11,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 //go:embed assets
@@ -26,7 +27,7 @@ type assets struct {
 type asset struct {
 	media      string
 	content    []byte
-	compressed []byte // nil: it is not smaller
+	compressed func() []byte // nil: it is not smaller
 }
 
 var mediaTypes = map[string]string{
@@ -58,7 +59,7 @@ func newAsset(name string, content []byte) asset {
 	if strings.HasSuffix(name, ".woff2") {
 		return a
 	}
-	a.compressed = compress(content)
+	a.compressed = sync.OnceValue(func() []byte { return compress(content) })
 	return a
 }
 
@@ -90,7 +91,7 @@ func (c *Console) serveAsset(w http.ResponseWriter, r *http.Request) {
 	content := file.content
 	if file.compressed != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")
-		content = file.compressed
+		content = file.compressed()
 	}
 	h.Set("Content-Length", strconv.Itoa(len(content)))
 	_, _ = w.Write(content) // it fails if the client has disconnected

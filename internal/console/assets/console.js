@@ -57,13 +57,14 @@ document.addEventListener("htmx:after:swap", () => {
   if (waiting) openFirst(waiting);
   waiting = null;
 });
-document.addEventListener("keydown", (e) => {
-  const field = e.target.closest?.("[data-open-first]");
-  if (!field || e.key !== "Enter") return;
+function enter(e, field) {
+  if (!field?.dataset.openFirst) return;
   e.preventDefault();
   if ("stale" in field.dataset) waiting = field;
   else openFirst(field);
-});
+}
+document.addEventListener("keydown", (e) => { if (e.key === "Enter") enter(e, e.target); });
+document.addEventListener("submit", (e) => { if (document.activeElement?.form === e.target) enter(e, document.activeElement); });
 
 // A click copies a code.
 document.addEventListener("click", async (e) => {
@@ -338,11 +339,6 @@ document.addEventListener("click", (e) => {
   e.preventDefault();
   openPalette();
 });
-palette?.addEventListener("submit", (e) => { // Enter opens the first answer instead
-  e.preventDefault();
-  if ("stale" in paletteField.dataset) waiting = paletteField;
-  else openFirst(paletteField);
-});
 async function openKeyboard() {
   const dialog = document.getElementById("keyboard");
   if (!dialog || dialog.open) return;
@@ -389,3 +385,6 @@ document.addEventListener("keydown", (e) => {
   if (lettersAreOff()) e.stopImmediatePropagation();
   else if (e.key === "?") openKeyboard();
 }, true);
+
+// Whoever drives the console by keys can tell that they are listened to.
+document.documentElement.dataset.ready = "";

@@ -242,6 +242,7 @@ func (b *tab) choose(name, value string) {
 // keys presses keys: letters, and those that the package kb names.
 func (b *tab) keys(text string, options ...chromedp.KeyOption) {
 	b.t.Helper()
+	b.wait("the page listens to keys", `document.readyState === "complete" && "ready" in document.documentElement.dataset`)
 	for _, r := range text {
 		if len(options) > 0 || !unicode.IsPrint(r) || r >= 0x300 && r < 0x400 { // kb's special keys are there
 			b.do(chromedp.KeyEvent(string(r), options...))

@@ -145,7 +145,6 @@ type call struct {
 	method string
 	path   string // escaped
 	query  url.Values
-	body   any // nil: none
 	header http.Header
 	etag   *string
 	raw    *[]byte

@@ -27,6 +27,8 @@ type tab struct {
 	mu       sync.Mutex
 	messages []string // that the browser wrote about the page
 	dialogs  []string
+
+	hasNoScript bool
 }
 
 // tab opens an empty tab.
@@ -242,7 +244,9 @@ func (b *tab) choose(name, value string) {
 // keys presses keys: letters, and those that the package kb names.
 func (b *tab) keys(text string, options ...chromedp.KeyOption) {
 	b.t.Helper()
-	b.wait("the page listens to keys", `document.readyState === "complete" && "ready" in document.documentElement.dataset`)
+	if !b.hasNoScript {
+		b.wait("the page listens to keys", `document.readyState === "complete" && "ready" in document.documentElement.dataset`)
+	}
 	for _, r := range text {
 		if len(options) > 0 || !unicode.IsPrint(r) || r >= 0x300 && r < 0x400 { // kb's special keys are there
 			b.do(chromedp.KeyEvent(string(r), options...))
@@ -309,6 +313,7 @@ func (b *tab) dark(on bool) {
 
 // noScript turns scripts off or on.
 func (b *tab) noScript(off bool) {
+	b.hasNoScript = off
 	b.t.Helper()
 	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: off}); err != nil {
 		b.t.Fatal(err)

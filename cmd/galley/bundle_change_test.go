@@ -399,7 +399,7 @@ func TestBundleWhileOthersWrite(t *testing.T) {
 		t.Error(out)
 	}
 
-	// What the server refuses although nobody interferes.
+	// What the server refuses without any other writer.
 	b.edit("redirects.yaml", "", "- source: /x\n  target: /y\n- source: /y\n  target: /x\n")
 	if _, out := b.run(1, "apply"); !strings.Contains(out, "redirects.yaml: redirect /y: target: ") {
 		t.Error(out)

@@ -39,7 +39,7 @@ func (p *Plan) Publish(ctx context.Context, confirm bool, options ...galley.Requ
 // ErrConfirm means that a publish needs a confirmation.
 var ErrConfirm = errors.New("the publish has to be confirmed")
 
-// verify checks that nobody else has changed the draft since it was read or written.
+// verify checks that no other writer has changed the draft since it was read or written.
 func (p *Plan) verify(ctx context.Context) error {
 	known := 0
 	f := fetcher{client: p.client, siteID: p.SiteID}

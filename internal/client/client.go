@@ -92,7 +92,7 @@ func (t *Terminal) confirm(yes bool, format string, args ...any) error {
 		return nil
 	}
 	if !isTerminal(t.In) || !isTerminal(t.Err) {
-		return usage("%s Nobody is here to ask: confirm with --yes", question)
+		return usage("%s This is not a terminal: confirm with --yes", question)
 	}
 	_, _ = fmt.Fprintf(t.Err, "%s [y/N] ", question)
 	answer, err := t.await(func() (string, error) { return bufio.NewReader(t.In).ReadString('\n') })
